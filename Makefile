@@ -1,0 +1,37 @@
+# Two commands from nothing: `make demo` and `make test`.
+# Each makes the environment in .venv first, if it is not there yet.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint types tests clean
+
+demo: $(READY)
+	$(BIN)/modernnca demo
+
+test: lint types tests
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+# One thread in each of two workers: small matrices gain nothing from more.
+tests: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal $(ARGS)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"modernnca needs Python 3.11 or newer; {sys.executable} is {v.major}.{v.minor}. Name another with: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+# The public model, for the parity tests: the wheel alone, since its dependencies
+# are a whole benchmark and the one file that is read needs torch only.
+	$(BIN)/python -m pip install --quiet --no-deps tabarena==0.1.0
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

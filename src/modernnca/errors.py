@@ -1,0 +1,13 @@
+"""The few exceptions that a caller may want to catch."""
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be read: damaged, tampered with, or of a newer version."""
+
+
+class TableError(ValueError):
+    """A table does not fit what was learned in `fit`: a column is missing or new."""
+
+
+class MissingExtraError(ImportError):
+    """A feature needs an optional package; the text says what to install."""
