@@ -1,0 +1,83 @@
+"""Pairwise distances, by name.
+
+Each takes queries (..., B, D) and keys (..., M, D) and gives (..., B, M). Smaller means
+nearer; a distance may be negative (cosine, dot), since only differences reach the
+softmax.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Distance = Callable[[Tensor, Tensor], Tensor]
+
+# Below this, two rows count as one point: the square root has no slope there, and its
+# gradient is taken as zero, as every direction leads away.
+_COINCIDING = 1e-24
+
+
+def squared_euclidean(query: Tensor, keys: Tensor) -> Tensor:
+    """Sum of squared differences.
+
+    >>> squared_euclidean(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([[25.]])
+    """
+    # |q - k|^2 = |q|^2 + |k|^2 - 2qk is one matrix product, but it cancels digits when
+    # the points lie far from the origin; distances do not change with the origin, so
+    # we put it in the middle of the keys. The shift carries no gradient for the same
+    # reason. (torch.cdist does not: identical float32 rows around 10 get 0.1.)
+    middle = keys.detach().mean(-2, keepdim=True)
+    query, keys = query - middle, keys - middle
+    products = (query @ keys.mT).mul_(-2)  # (B, M)
+    products += query.square().sum(-1, keepdim=True)
+    products += keys.square().sum(-1).unsqueeze(-2)
+    return products.clamp_min(0)
+
+
+def euclidean(query: Tensor, keys: Tensor) -> Tensor:
+    """Length of the difference; coinciding rows get zero gradient, not NaN.
+
+    >>> euclidean(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
+    squared = squared_euclidean(query, keys)
+    apart = squared > _COINCIDING
+    return torch.where(apart, squared, 1).sqrt() * apart
+
+
+def manhattan(query: Tensor, keys: Tensor) -> Tensor:
+    """Sum of absolute differences (the l1 norm).
+
+    >>> manhattan(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, -4.0]]))
+    tensor([[7.]])
+    """
+    return torch.cdist(query, keys, p=1)
+
+
+def cosine(query: Tensor, keys: Tensor) -> Tensor:
+    """The negative cosine of the angle between two rows, from -1 to 1.
+
+    >>> cosine(torch.tensor([[2.0, 0.0]]), torch.tensor([[5.0, 0.0], [0.0, 1.0]]))
+    tensor([[-1., -0.]])
+    """
+    query = torch.nn.functional.normalize(query, dim=-1)
+    return -(query @ torch.nn.functional.normalize(keys, dim=-1).mT)
+
+
+def dot(query: Tensor, keys: Tensor) -> Tensor:
+    """The negative inner product.
+
+    >>> dot(torch.tensor([[2.0, 1.0]]), torch.tensor([[5.0, 0.0]]))
+    tensor([[-10.]])
+    """
+    return -(query @ keys.mT)
+
+
+DISTANCES: dict[str, Distance] = {
+    "euclidean": euclidean,
+    "squared-euclidean": squared_euclidean,
+    "manhattan": manhattan,
+    "cosine": cosine,
+    "dot": dot,
+}

@@ -1,0 +1,112 @@
+"""Encoded columns to the space of neighbors: phi and its blocks, by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import embedding_bag, linear
+
+
+class CodedLinear(nn.Module):
+    """A linear layer over numbers and one-hot levels that never builds the one-hots.
+
+    Equal to `nn.Linear` on [numbers, one-hot levels]: a one-hot row picks a row of the
+    weight, so it is looked up. All columns share the levels 0..n_levels-1; the code
+    n_levels means "none of the known" and adds nothing.
+
+    >>> layer = CodedLinear(d_in=2, n_levels=5, d_out=3)
+    >>> layer(torch.zeros(4, 2), torch.tensor([[0, 5]] * 4)).shape
+    torch.Size([4, 3])
+    """
+
+    def __init__(self, *, d_in: int, n_levels: int, d_out: int) -> None:
+        super().__init__()
+        bound = max(d_in + n_levels, 1) ** -0.5  # as nn.Linear on all of them
+        self.weight = nn.Parameter(torch.empty(d_out, d_in).uniform_(-bound, bound))
+        # One row more than there are levels: the unknown one, which is never summed.
+        self.levels = nn.Parameter(
+            torch.empty(n_levels + 1, d_out).uniform_(-bound, bound)
+        )
+        self.bias = nn.Parameter(torch.empty(d_out).uniform_(-bound, bound))
+
+    def forward(self, x: Tensor, codes: Tensor) -> Tensor:
+        """Map numbers (N, d_in) and codes (N, C) to (N, d_out)."""
+        out = linear(x, self.weight, self.bias)
+        if codes.shape[1] == 0:
+            return out
+        unknown = len(self.levels) - 1
+        return out + embedding_bag(codes, self.levels, mode="sum", padding_idx=unknown)
+
+
+@dataclass(frozen=True)
+class BlockShape:
+    """Sizes of the blocks behind the first linear layer."""
+
+    dim: int
+    n_blocks: int
+    d_block: int
+    dropout: float
+
+
+def _block(norm: Callable[[int], nn.Module], shape: BlockShape) -> nn.Sequential:
+    """g(x) = Linear(Dropout(ReLU(Linear(norm(x))))): equation 5 of the paper."""
+    return nn.Sequential(
+        norm(shape.dim),
+        nn.Linear(shape.dim, shape.d_block),
+        nn.ReLU(),
+        nn.Dropout(shape.dropout),
+        nn.Linear(shape.d_block, shape.dim),
+    )
+
+
+class Residual(nn.Module):
+    """A block with a link from its input to its output."""
+
+    def __init__(self, block: nn.Module) -> None:
+        super().__init__()
+        self.block = block
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add what the block makes of `x` to `x`, (N, D)."""
+        return x + self.block(x)
+
+
+def _stack(
+    norm: Callable[[int], nn.Module], shape: BlockShape, *, residual: bool = False
+) -> nn.Module:
+    """The blocks one after another and a last norm; no block, no norm."""
+    if shape.n_blocks == 0:
+        return nn.Identity()
+    blocks: list[nn.Module] = [_block(norm, shape) for _ in range(shape.n_blocks)]
+    if residual:
+        blocks = [Residual(block) for block in blocks]
+    return nn.Sequential(*blocks, norm(shape.dim))
+
+
+def build_linear(shape: BlockShape) -> nn.Module:
+    """Nothing behind the first linear layer."""
+    return nn.Identity()
+
+
+def build_mlp(shape: BlockShape) -> nn.Module:
+    """The paper's blocks, with BatchNorm."""
+    return _stack(nn.BatchNorm1d, shape)
+
+
+def build_layernorm(shape: BlockShape) -> nn.Module:
+    """The same with LayerNorm."""
+    return _stack(nn.LayerNorm, shape)
+
+
+def build_residual(shape: BlockShape) -> nn.Module:
+    """The paper's blocks, each with a residual link."""
+    return _stack(nn.BatchNorm1d, shape, residual=True)
+
+
+EMBEDDINGS: dict[str, Callable[[BlockShape], nn.Module]] = {
+    "linear": build_linear,
+    "mlp": build_mlp,
+    "layernorm": build_layernorm,
+    "residual": build_residual,
+}

@@ -1,0 +1,106 @@
+"""Encode, then embed: a row of a table to a point, as one module built from a shape."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from modernnca._named import named
+from modernnca.core.embed import EMBEDDINGS, BlockShape, CodedLinear
+from modernnca.core.encode import ENCODINGS, EncodingShape
+from modernnca.core.rows import Rows
+
+
+@dataclass(frozen=True)
+class NetShape:
+    """All that is needed to build a net, besides its weights."""
+
+    n_numbers: int
+    n_plain: int
+    n_levels: int
+    encoding: str = "plr-lite"
+    n_frequencies: int = 77
+    frequency_scale: float = 0.0443136
+    d_encoding: int = 34
+    n_bins: int = 48
+    embedding: str = "mlp"
+    dim: int = 128
+    n_blocks: int = 0
+    d_block: int = 512
+    dropout: float = 0.1
+    temperature: float = 1.0
+    learn_temperature: bool = False
+
+
+class Net(nn.Module):
+    """The embedding phi, and the temperature that reads its distances.
+
+    >>> net = Net(NetShape(n_numbers=2, n_plain=0, n_levels=0, dim=8))
+    >>> none = torch.zeros(5, 0)
+    >>> net(Rows(torch.zeros(5, 2), none, none.long())).shape
+    torch.Size([5, 8])
+    """
+
+    log_temperature: Tensor
+
+    def __init__(self, shape: NetShape) -> None:
+        super().__init__()
+        self.shape = shape
+        encoding = named("encoding", shape.encoding, ENCODINGS)
+        embedding = named("embedding", shape.embedding, EMBEDDINGS)
+        self.encode = encoding(
+            EncodingShape(
+                shape.n_numbers,
+                shape.n_frequencies,
+                shape.frequency_scale,
+                shape.d_encoding,
+                shape.n_bins,
+            )
+        )
+        self.linear = CodedLinear(
+            d_in=self.encode.d_out + shape.n_plain,
+            n_levels=shape.n_levels,
+            d_out=shape.dim,
+        )
+        self.blocks = embedding(
+            BlockShape(shape.dim, shape.n_blocks, shape.d_block, shape.dropout)
+        )
+        log_temperature = torch.tensor(float(shape.temperature)).log()
+        if shape.learn_temperature:
+            self.log_temperature = nn.Parameter(log_temperature)
+            # One number against thousands: it may move faster, and zero is no goal.
+            self.log_temperature.rate_factor = 3.0  # type: ignore[attr-defined]
+        else:
+            self.register_buffer("log_temperature", log_temperature)
+
+    @property
+    def temperature(self) -> Tensor:
+        """What distances are divided by; always positive."""
+        return self.log_temperature.exp()
+
+    def forward(self, rows: Rows) -> Tensor:
+        """Embed N rows: (N, D)."""
+        encoded = self.encode(rows.numbers)
+        if rows.plain.shape[1]:
+            encoded = torch.cat([encoded, rows.plain], 1)
+        return self.blocks(self.linear(encoded, rows.codes))
+
+
+def embed_all(net: Net, rows: Rows, *, n_cells: int = 2**18) -> Tensor:
+    """Embed many rows without a gradient, some at a time, in evaluation mode.
+
+    At most `n_cells` numbers of the table are encoded at once: an encoded number takes
+    hundreds of bytes.
+    """
+    n_rows, n_at_once = len(rows.codes), max(1, n_cells // max(1, net.shape.n_numbers))
+    was_training = net.training
+    net.eval()
+    with torch.no_grad():
+        parts = [
+            net(rows.take(slice(start, start + n_at_once)))
+            for start in range(0, n_rows, n_at_once)
+        ]
+    net.train(was_training)
+    if not parts:
+        return net.linear.bias.new_zeros(0, net.shape.dim)
+    return torch.cat(parts)

@@ -1,0 +1,165 @@
+"""Soft nearest neighbors: every remembered row votes, and near rows weigh more.
+
+Shapes, here and in the rest of `core`: B asking rows, M remembered rows,
+D numbers in an embedding, V numbers in a vote (the classes, or 1 in regression).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from modernnca.core.distances import Distance
+
+Kernel = Callable[[Tensor], Tensor]
+
+
+class Votes(NamedTuple):
+    """What a set of remembered rows answered.
+
+    Votes of disjoint sets combine exactly (see `merge`), so a memory may be read
+    whole, in chunks, in shards or on other machines, with the same result.
+    """
+
+    mean: Tensor  # (B, V) the weighted mean of the remembered values
+    log_weight: Tensor  # (B, 1) log of the total weight behind that mean
+
+
+def exponential(distance: Tensor) -> Tensor:
+    """The kernel of NCA: weights exp(-d)."""
+    return -distance
+
+
+def student(distance: Tensor) -> Tensor:
+    """The heavy-tailed kernel of t-distributed NCA: weights 1 / (1 + d^2).
+
+    Min et al. (2010), with one degree of freedom.
+    """
+    return -torch.log1p(distance.square())
+
+
+class Rule(NamedTuple):
+    """How much each remembered row has to say, as the logarithm of its weight.
+
+    score = kernel(distance / temperature), plus the log of the row's own weight. With
+    `n_neighbors`, the nearest so many rows speak equally loud and the others not at
+    all: hard k-NN as a limit of the soft rule. (Its votes do not `merge`.)
+    """
+
+    distance: Distance
+    temperature: Tensor | float = 1.0
+    kernel: Kernel = exponential
+    n_neighbors: int | None = None
+
+    def scores(
+        self,
+        distances: Tensor,
+        log_weights: Tensor | None = None,
+        silent: Tensor | None = None,
+    ) -> Tensor:
+        """Scores of distances (B, M); see `soft_vote` for the other arguments."""
+        if self.n_neighbors is None:
+            scores = self.kernel(distances / self.temperature)
+        else:
+            if silent is not None:
+                distances = distances.masked_fill(silent, torch.inf)
+            n_near = min(self.n_neighbors, distances.shape[1])
+            near = distances.topk(n_near, largest=False).indices
+            scores = torch.full_like(distances, -torch.inf).scatter_(1, near, 0.0)
+        if log_weights is not None:
+            scores = scores + log_weights
+        return scores if silent is None else scores.masked_fill(silent, -torch.inf)
+
+
+def soft_vote(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    rule: Rule,
+    log_weights: Tensor | None = None,
+    silent: Tensor | None = None,
+) -> Votes:
+    """Average `values`, weighted by the softmax of the rule's scores.
+
+    Args:
+        query: (B, D) embeddings of the asking rows.
+        keys: (M, D) embeddings of the remembered rows.
+        values: (M, V) their one-hot classes or their targets.
+        rule: what a score is.
+        log_weights: (M,) logarithms of the weights of the remembered rows.
+        silent: (B, M) True where a remembered row may not answer. In training a
+            row never answers its own question. Every row of `silent` must leave
+            at least one voice, or that row's mean is NaN.
+
+    >>> keys, values = torch.tensor([[0.0], [9.0]]), torch.eye(2)
+    >>> soft_vote(torch.zeros(1, 1), keys, values, rule=Rule(torch.cdist)).mean.round()
+    tensor([[1., 0.]])
+    """
+    if len(keys) != len(values):
+        raise ValueError(
+            f"keys and values must describe the same rows: {len(keys)=}, {len(values)=}"
+        )
+    scores = rule.scores(rule.distance(query, keys), log_weights, silent)  # (B, M)
+    log_weight = scores.logsumexp(dim=-1, keepdim=True)
+    return Votes((scores - log_weight).exp() @ values, log_weight)
+
+
+def chunks(n_queries: int, n_keys: int, n_pairs: int) -> list[slice]:
+    """Cut the queries so that at most `n_pairs` (query, key) pairs are held at a time.
+
+    >>> chunks(5, 10, 20)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    n_at_once = max(1, n_pairs // max(1, n_keys))
+    starts = range(0, max(1, n_queries), n_at_once)
+    return [slice(start, start + n_at_once) for start in starts]
+
+
+def vote_in_chunks(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    rule: Rule,
+    log_weights: Tensor | None = None,
+    own: Tensor | None = None,
+    n_pairs: int = 2**24,
+) -> Votes:
+    """`soft_vote` for many queries, in bounded memory.
+
+    Args:
+        own: (B,) for each query the number of the key that is the query itself and must
+            not answer, for leave-one-out votes.
+    """
+    parts = []
+    for chunk in chunks(len(query), len(keys), n_pairs):
+        silent = None
+        if own is not None:
+            silent = own[chunk, None] == torch.arange(len(keys), device=own.device)
+        parts.append(
+            soft_vote(
+                query[chunk],
+                keys,
+                values,
+                rule=rule,
+                log_weights=log_weights,
+                silent=silent,
+            )
+        )
+    means, log_weight = zip(*parts, strict=True)
+    return Votes(torch.cat(means), torch.cat(log_weight))
+
+
+def merge(left: Votes, right: Votes) -> Votes:
+    """Combine the votes of two disjoint sets of remembered rows.
+
+    A side with no voice (log_weight -inf, as from an empty set) is neutral.
+    """
+    log_weight = torch.logaddexp(left.log_weight, right.log_weight)
+    mean = torch.zeros_like(left.mean)
+    for votes in (left, right):
+        share = (votes.log_weight - log_weight).exp()
+        mean = mean + torch.where(share > 0, share * votes.mean, 0)
+    return Votes(mean, log_weight)

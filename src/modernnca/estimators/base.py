@@ -1,0 +1,496 @@
+"""What the classifier and the regressor share: everything but the target."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.base import TransformerMixin
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from torch import Tensor
+
+from modernnca.core.distances import DISTANCES
+from modernnca.core.learner import Labeled, Method, NeighborLearner
+from modernnca.core.losses import LOSSES
+from modernnca.core.net import Net, NetShape, embed_all
+from modernnca.core.rows import Rows
+from modernnca.core.samplers import SAMPLERS
+from modernnca.core.softnn import chunks
+from modernnca.estimators.arguments import Arguments
+from modernnca.estimators.checkpoint import Checkpoint
+from modernnca.estimators.device import choose_device
+from modernnca.estimators.parts import Part, join
+from modernnca.estimators.progress import progress
+from modernnca.estimators.settings import Settings, Task, batch_size_for, resolve
+from modernnca.memory.exact import ExactMemory
+from modernnca.table.encoder import TableEncoder
+from modernnca.table.schema import RawTable, read_table
+from modernnca.table.split import hold_out
+from modernnca.table.targets import ClassTarget, NumberTarget, read_target
+from modernnca.train.loop import History, Plan, train
+from modernnca.train.seeding import seeded
+
+Judge = Callable[[Tensor], tuple[float, float]]
+
+
+class Neighbors(NamedTuple):
+    """Remembered rows behind predictions; one line for each asking row."""
+
+    distances: np.ndarray  # (B, K) in the embedding
+    indices: np.ndarray  # (B, K) row numbers of the table given to `fit`
+    shares: np.ndarray  # (B, K) parts of the vote, out of 1 over all remembered rows
+
+
+@dataclass(frozen=True)
+class Member:
+    """One trained network, and the memory that answers in its space."""
+
+    net: Net
+    memory: ExactMemory
+
+
+class BaseModernNCA(TransformerMixin, Arguments):
+    """Everything but the target. See `ModernNCAClassifier` for the arguments."""
+
+    # What the classifier, the regressor and their relatives say differently.
+
+    _task: Task  # what is predicted
+    _learns_from: Task  # what the loss compares
+    _target_type: type[ClassTarget] | type[NumberTarget]
+    target_: Any  # one of that type
+
+    def _values(self, y: np.ndarray) -> Tensor:
+        """What rows vote for, (N, V)."""
+        raise AssertionError("said by the classifier and the regressor")
+
+    def _labels(self, y: np.ndarray) -> Tensor:
+        """What the loss compares, (N, L)."""
+        return self._values(y)
+
+    def _judge(self, part: Part) -> Judge:
+        """A function from votes (B, V) for the rows of `part` to (score, loss)."""
+        raise AssertionError("said by the classifier and the regressor")
+
+    def _weights(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        """How much each row counts."""
+        return weights
+
+    def _default_preset(self) -> str:
+        """What preset="auto" means."""
+        return "default"
+
+    # Learning.
+
+    def fit(self, X, y, *, sample_weight=None, eval_set=None):
+        """Learn an embedding in which near rows have like targets.
+
+        A part of the rows (`validation_fraction`, or `eval_set`) decides when to stop.
+        While the net learns, nothing else is learned from those rows; with
+        refit="remember" they join the memory afterwards, and with refit="full"
+        everything is learned anew from all rows.
+
+        Args:
+            X: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
+            y: the target of each row.
+            sample_weight: how much each row counts, in the loss and in the vote.
+            eval_set: `(X, y)` to stop by, instead of a held-out part of `X`.
+        """
+        began = time.monotonic()
+        self.settings_ = self._resolve()
+        self._device = choose_device(self.device)
+        rng = check_random_state(self.random_state)
+        given = self._read(X, y, sample_weight)
+        fit_part, stop_part = self._hold_out(given, eval_set, rng)
+        seeds = rng.randint(2**31 - 1, size=self.settings_.n_members).tolist()
+
+        ends = began + (np.inf if self.time_limit is None else self.time_limit)
+        full = self.settings_.refit == "full" and stop_part is not None
+        halfway = began + (ends - began) / 2 if full else ends
+        learned = self._learn(fit_part, stop_part, seeds, (began, halfway))
+        self._note(histories := [history for _, history in learned])
+        if stop_part is not None and self.settings_.refit is not None:
+            n_fit, fit_part = len(fit_part), self._join(fit_part, stop_part)
+            if full and "interrupted" not in self.ended_:
+                n_epochs = self._n_epochs_on_all(histories, n_fit, len(fit_part))
+                rest = (time.monotonic(), ends)
+                learned = self._learn(fit_part, None, seeds, rest, n_epochs)
+        self._remember(fit_part, [net for net, _ in learned])
+        return self
+
+    def _resolve(self) -> Settings:
+        """Turn the arguments into settings, checked for this task."""
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ValueError(
+                "time_limit must be a number of seconds above 0; "
+                f"got {self.time_limit!r}."
+            )
+        return resolve(
+            self._default_preset() if self.preset == "auto" else self.preset,
+            self.get_params(deep=False),
+            self._task,
+            learns_from=self._learns_from,
+        )
+
+    def _read(self, X, y, sample_weight) -> Part:
+        """Check what was given to `fit`; rows of zero weight are left out."""
+        table, y = read_table(X), read_target(y)
+        check_consistent_length(range(len(table)), y)
+        if len(table) < 2:
+            raise ValueError(
+                f"Found a table with n_samples={len(table)}, but a row needs a "
+                "neighbor: give at least 2 rows."
+            )
+        self.n_features_in_ = len(table.columns)
+        if table.named:
+            self.feature_names_in_ = np.array(list(table.columns), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, y, dtype=np.float64, ensure_non_negative=True
+            )
+        part = Part(table, y, weights, np.arange(len(table)))
+        if weights is not None and not weights.all():
+            part = part.take(np.flatnonzero(weights))
+        self.target_ = self._target_type().fit(part.y)
+        return replace(part, weights=self._weights(part.y, part.weights))
+
+    def _hold_out(self, given: Part, eval_set, rng) -> tuple[Part, Part | None]:
+        """Rows to learn from, and rows to stop by (None: each judged by the others)."""
+        if eval_set is not None:
+            return given, self._read_eval_set(given, eval_set)
+        fit_rows, stop_rows = hold_out(
+            len(given),
+            fraction=self.settings_.validation_fraction,
+            rng=rng,
+            classes=self.target_.encode(given.y) if self._task == "classes" else None,
+        )
+        stop = given.take(stop_rows) if len(stop_rows) else None
+        return given.take(fit_rows), stop
+
+    def _read_eval_set(self, given: Part, eval_set) -> Part:
+        """Check what was given to stop by."""
+        if not (isinstance(eval_set, tuple | list) and len(eval_set) == 2):
+            raise ValueError(
+                "eval_set must be a pair (X, y) of rows to stop by; "
+                f"got {type(eval_set).__name__}."
+            )
+        table, y = read_table(eval_set[0]), read_target(eval_set[1])
+        check_consistent_length(range(len(table)), y)
+        self._check_width(table)
+        self.target_.encode(y)  # a class that is not in `y` is said here
+        weights = None if given.weights is None else np.ones(len(y))
+        # Rows that were not in X get numbers behind those that were.
+        origin = given.origin.max() + 1 + np.arange(len(y))
+        return Part(table, y, self._weights(y, weights), origin)
+
+    def _learn(
+        self,
+        fit_part: Part,
+        stop_part: Part | None,
+        seeds: list[int],
+        time_frame: tuple[float, float],
+        n_epochs: list[int] | None = None,
+    ) -> list[tuple[Net, History]]:
+        """Learn how to encode the table, then each network in turn.
+
+        With `n_epochs` each network learns for so long, and nothing is judged.
+        """
+        settings = self.settings_
+        self.table_ = TableEncoder(
+            numbers=settings.numbers,
+            categories=settings.categories,
+            few_values=settings.few_values,
+            indicators=settings.indicators,
+            categorical_columns=self.categorical_columns,
+            numerical_columns=self.numerical_columns,
+        ).fit(fit_part.table)
+        self.target_.fit(fit_part.y)
+        fit = self._labeled(fit_part)
+        stop = None if stop_part is None else self._labeled(stop_part)
+        judge = self._judge(fit_part if stop_part is None else stop_part)
+        plan = Plan(
+            optimizer=settings.optimizer,
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            batch_size=batch_size_for(settings, len(fit_part)),
+            max_epochs=settings.max_epochs,
+            patience=settings.patience,
+        )
+        begins, ends = time_frame
+        learned: list[tuple[Net, History]] = []
+        for i, seed in enumerate(seeds):
+            # Every network gets an equal part of the time.
+            deadline = begins + (ends - begins) * (i + 1) / len(seeds)
+            own_plan = replace(plan, deadline=deadline)
+            if n_epochs is not None:
+                own_plan = replace(
+                    own_plan, max_epochs=n_epochs[i], patience=None, judged=False
+                )
+            title = f"network {i + 1} of {len(seeds)}" if len(seeds) > 1 else "fit"
+            learned.append(
+                self._learn_one(fit, stop, judge, own_plan, seed, title, number=i)
+            )
+            if learned[-1][1].ended == "interrupted":
+                break
+        return learned
+
+    def _learn_one(
+        self,
+        fit: Labeled,
+        stop: Labeled | None,
+        judge: Judge,
+        plan: Plan,
+        seed: int,
+        title: str,
+        *,
+        number: int,
+    ) -> tuple[Net, History]:
+        """Build one network and train it."""
+        resume, keep = None, None
+        if self.checkpoint_dir is not None:
+            checkpoint = self._checkpoint(number, refit=not plan.judged)
+            resume = checkpoint.read(seed, fit, self.settings_)
+            keep = checkpoint.write
+        with (
+            seeded(seed, self._device) as generator,
+            progress(title, plan.max_epochs, shown=self.verbose > 0) as bars,
+        ):
+            net = Net(self._net_shape()).to(self._device)
+            net.encode.prepare(fit.rows.numbers)
+            history = train(
+                NeighborLearner(
+                    net,
+                    fit,
+                    stop,
+                    method=self._method(),
+                    judge=judge,
+                    generator=generator,
+                ),
+                plan,
+                generator,
+                callbacks=[*bars, *self.callbacks],
+                resume=resume,
+                keep=keep,
+            )
+        return net.eval().requires_grad_(False), history
+
+    def _checkpoint(self, number: int, *, refit: bool) -> Checkpoint:
+        """Where the training of one network is kept."""
+        if not isinstance(self.random_state, int | np.integer):
+            raise ValueError(
+                "checkpoint_dir needs random_state to be a whole number, or a resumed "
+                f"fit could not go on as it began; got {self.random_state!r}."
+            )
+        return Checkpoint(
+            self.checkpoint_dir, f"{'refit' if refit else 'fit'}-{number}"
+        )
+
+    def _join(self, fit_part: Part, stop_part: Part) -> Part:
+        """The rows that were learned from, then those that judged."""
+        return join(fit_part, stop_part, self.table_.schema_)
+
+    def _note(self, histories: list[History]) -> None:
+        """Say what happened in training."""
+        self.history_ = [
+            epoch._replace(member=i)
+            for i, history in enumerate(histories)
+            for epoch in history.epochs
+        ]
+        self.best_epochs_ = [history.best_epoch for history in histories]
+        self.ended_ = [history.ended for history in histories]
+
+    def _n_epochs_on_all(
+        self, histories: list[History], n_fit: int, n_all: int
+    ) -> list[int]:
+        """The epochs over all rows that take as many steps as led to the best."""
+        steps_fit = -(-n_fit // batch_size_for(self.settings_, n_fit))
+        steps_all = -(-n_all // batch_size_for(self.settings_, n_all))
+        return [max(1, round(h.best_epoch * steps_fit / steps_all)) for h in histories]
+
+    def _rows(self, table: RawTable) -> Rows:
+        """Encode a table as tensors."""
+        return Rows(*map(torch.from_numpy, self.table_.transform(table)))
+
+    def _labeled(self, part: Part) -> Labeled:
+        """Encode a part: rows, values, labels, weights, on the device."""
+        weights = part.weights
+        return Labeled(
+            self._rows(part.table),
+            self._values(part.y),
+            self._labels(part.y),
+            None if weights is None else torch.from_numpy(weights).float(),
+        ).to(self._device)
+
+    def _net_shape(self) -> NetShape:
+        """The net that fits the encoded table."""
+        settings, table = self.settings_, self.table_
+        learned = settings.temperature == "learned"
+        # Cosines differ by 2 at most: they need a start that tells neighbors apart.
+        start = 0.1 if settings.distance == "cosine" else 1.0
+        return NetShape(
+            n_numbers=table.n_numbers,
+            n_plain=table.n_plain,
+            n_levels=table.n_levels,
+            encoding=settings.encoding,
+            n_frequencies=settings.n_frequencies,
+            frequency_scale=settings.frequency_scale,
+            d_encoding=settings.d_encoding,
+            n_bins=settings.n_bins,
+            embedding=settings.embedding,
+            dim=settings.dim,
+            n_blocks=settings.n_blocks,
+            d_block=settings.d_block,
+            dropout=settings.dropout,
+            temperature=start if learned else float(settings.temperature),
+            learn_temperature=learned,
+        )
+
+    def _method(self) -> Method:
+        """Turn the names given by the user into parts that run."""
+        settings = self.settings_
+        loss = LOSSES[settings.loss]
+        objective = loss.classes if self._learns_from == "classes" else loss.numbers
+        assert objective is not None  # resolve() has checked
+        hard = settings.prediction == "knn"
+        return Method(
+            distance=DISTANCES[settings.distance],
+            kernel=loss.kernel,
+            objective=objective,
+            sampler=SAMPLERS[settings.sampler],
+            n_neighbors=settings.n_neighbors if hard else None,
+            rate=settings.sample_rate,
+            max_sampled=settings.max_sampled,
+            exponent=settings.sample_exponent,
+            label_smoothing=settings.label_smoothing,
+        )
+
+    def _remember(self, part: Part, nets: list[Net]) -> None:
+        """Embed the rows that will answer, once and for all."""
+        labeled = self._labeled(part)
+        self.remembered_ = part
+        self.members_ = [
+            self._member(net, embed_all(net, labeled.rows), labeled) for net in nets
+        ]
+
+    def _member(self, net: Net, keys: Tensor, labeled: Labeled) -> Member:
+        rule = self._method().answering_rule(net)
+        memory = ExactMemory(
+            keys, labeled.values, rule, log_weights=labeled.log_weights
+        )
+        return Member(net, memory)
+
+    # Answering.
+
+    def transform(self, X):
+        """Embed rows: phi(x), with the members' embeddings side by side."""
+        return torch.cat(self._queries(X), dim=1).cpu().numpy()
+
+    def kneighbors(self, X, n_neighbors=5):
+        """The remembered rows that matter most to each row of `X`.
+
+        Returns `(distances, indices, shares)`, each (B, n_neighbors). Indices count the
+        rows of the table given to `fit` (rows of an `eval_set` come after these);
+        shares are parts of the vote that made the prediction. With one member the
+        nearest row is first; with several, the one with the largest mean share is, and
+        distances are means over the members.
+        """
+        queries = self._queries(X)
+        n_rows = len(self.remembered_.origin)
+        if not 1 <= n_neighbors <= n_rows:
+            raise ValueError(
+                f"n_neighbors must be between 1 and the number of remembered rows, "
+                f"{n_rows}; got {n_neighbors!r}."
+            )
+        with torch.inference_mode():
+            if len(self.members_) == 1:
+                found = self.members_[0].memory.nearest(queries[0], n_neighbors)
+            else:
+                found = self._nearest_of_all(queries, n_neighbors)
+        distances, rows, shares = (part.cpu().numpy() for part in found)
+        return Neighbors(distances, self.remembered_.origin[rows], shares)
+
+    def _nearest_of_all(self, queries: list[Tensor], n_neighbors: int) -> Any:
+        """Rows with the largest mean share over all members."""
+        memories = [member.memory for member in self.members_]
+        parts = []
+        for chunk in chunks(len(queries[0]), len(memories[0]), memories[0].n_pairs):
+            asked = [(m, q[chunk]) for m, q in zip(memories, queries, strict=True)]
+            shares = torch.stack([m.shares(q) for m, q in asked]).mean(0)
+            top = shares.topk(n_neighbors)
+            distances = torch.stack([m.distances(q, top.indices) for m, q in asked])
+            parts.append((distances.mean(0), top.indices, top.values))
+        return [torch.cat(part) for part in zip(*parts, strict=True)]
+
+    def _votes(self, X) -> np.ndarray:
+        """The mean vote of the members, (B, V)."""
+        queries = self._queries(X)
+        with torch.inference_mode():
+            means = [
+                member.memory.vote(query).mean.double()
+                for member, query in zip(self.members_, queries, strict=True)
+            ]
+        return torch.stack(means).mean(0).cpu().numpy()
+
+    def _queries(self, X) -> list[Tensor]:
+        """Embed the rows of X with each member: (B, D)."""
+        self._check_fitted()
+        table = read_table(X)
+        self._check_width(table)
+        rows = self._rows(table).to(self._device)
+        return [embed_all(member.net, rows) for member in self.members_]
+
+    def _check_fitted(self) -> None:
+        message = "This %(name)s is not fitted yet; call fit(X, y) first."
+        check_is_fitted(self, "members_", msg=message)
+
+    def _check_width(self, table: RawTable) -> None:
+        """Columns without names are known by their number."""
+        by_name = table.named and hasattr(self, "feature_names_in_")
+        if len(table.columns) != self.n_features_in_ and not by_name:
+            raise ValueError(
+                f"X has {len(table.columns)} features, but {type(self).__name__} is "
+                f"expecting {self.n_features_in_} features as input; give the same "
+                "columns as in fit."
+            )
+
+    # Files.
+
+    def save(self, path, *, rows=True):
+        """Write the fitted model to one file; `modernnca.load` reads it.
+
+        The file holds safetensors and JSON: reading it never runs code. It is written
+        whole or not at all. With rows=False the raw rows of the training table stay
+        out; their embeddings and targets are needed to predict and stay in.
+        """
+        # The file names estimators, so persist.py imports them, and so this file.
+        from modernnca.estimators.persist import save_model
+
+        self._check_fitted()
+        save_model(self, path, rows=rows)
+
+    # scikit-learn's questions.
+
+    @property
+    def _n_features_out(self) -> int:
+        return sum(member.net.shape.dim for member in self.members_)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the numbers that `transform` gives."""
+        self._check_fitted()
+        prefix = type(self).__name__.lower()
+        names = [f"{prefix}{i}" for i in range(self._n_features_out)]
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags

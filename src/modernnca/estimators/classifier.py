@@ -1,0 +1,111 @@
+"""The class target and predict_proba."""
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from modernnca.estimators.base import BaseModernNCA, Judge
+from modernnca.estimators.parts import Part
+from modernnca.table.metrics import METRICS, log_loss
+from modernnca.table.targets import ClassTarget
+
+
+class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
+    """Classify rows of a table by a vote of the training rows near them.
+
+    The distance is learned. Raw columns of any kind may be given. An argument left at
+    "auto" is as the preset says (`settings_` shows all of them after `fit`).
+
+    Args:
+        preset: "default"; "paper", the defaults of the paper's public code; "linear",
+            L-NCA; or another name of `modernnca.PRESETS`.
+        numbers: treatment of numbers: standard, quantile, robust, none.
+        categories: treatment of categories: grouped (rare levels together), onehot.
+        categorical_columns: names or positions of columns to take as categories.
+        numerical_columns: names or positions of columns to take as numbers.
+        indicators: add a column that tells where a number was missing.
+        few_values: numbers with at most so many values skip the encoding.
+        encoding: of numbers: plr-lite, plr, periodic, pbld, ple, none.
+        n_frequencies, frequency_scale, d_encoding, n_bins: sizes of the encoding.
+        embedding: phi: mlp, layernorm, residual, linear.
+        dim: size of the embedding.
+        n_blocks, d_block, dropout: the blocks of phi; 0 blocks make it linear.
+        distance: euclidean, squared-euclidean, manhattan, cosine, dot.
+        temperature: what distances are divided by: a number, or "learned".
+        loss: log, sum (original NCA), mcml, t-distribution; regression: log (the
+            squared error), t-distribution.
+        label_smoothing: the part of each label given to all classes.
+        sampler: who answers in training: random, class-wise, distance, all, batch.
+        sample_rate, max_sampled: how many rows answer in training, as a share of all
+            and at most; `sample_exponent` is the tau of the sampler "distance".
+        prediction: soft (all rows vote) or knn (the `n_neighbors` nearest do).
+        optimizer: adamw, sgd, lbfgs; with `learning_rate` and `weight_decay`.
+        batch_size: rows in a step, or "by-size" of the table.
+        max_epochs, patience: the most epochs, and how many may pass without a better
+            score; patience=None never gives up.
+        stopping_metric: accuracy, balanced-accuracy, log-loss, auc; rmse, mae, r2; or a
+            function of (y, probabilities or predictions), higher is better. Ties are
+            resolved by the loss.
+        validation_fraction: the share of rows held out to stop by; with 0 (and in
+            tables of less than 10 rows) each row is judged by all others.
+        time_limit: seconds that `fit` may take; kept to within one step.
+        n_members: how many networks; their votes are averaged.
+        refit: what happens to the held-out rows: "remember" adds them to the memory,
+            "full" learns everything anew from all rows, None leaves them out.
+        class_weight: None, "balanced", or a dict from class to weight.
+        callbacks: functions called with each epoch's record; True ends the training.
+        checkpoint_dir: a folder from which an interrupted `fit` goes on.
+        device: auto, cpu, cuda, cuda:1, mps.
+        random_state: the same number gives the same model, bit for bit.
+        verbose: 1 shows a progress bar.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = ModernNCAClassifier(max_epochs=5, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape, bool(model.score(X, y) > 0.9)
+    ((2, 3), True)
+    """
+
+    _task = "classes"
+    _learns_from = "classes"
+    _target_type = ClassTarget
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, in the order of the columns of `predict_proba`."""
+        return self.target_.classes_
+
+    def predict(self, X):
+        """Predict the class of each row of `X`."""
+        return self.target_.decode(self._votes(X).argmax(1))
+
+    def predict_proba(self, X):
+        """The probability of each class, in the order of `classes_`."""
+        votes = self._votes(X)
+        return votes / votes.sum(1, keepdims=True)
+
+    def _values(self, y: np.ndarray) -> Tensor:
+        codes = torch.from_numpy(self.target_.encode(y))
+        return one_hot(codes, self.target_.n_values).float()
+
+    def _weights(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        if self.class_weight is None:
+            return weights
+        by_class = compute_sample_weight(self.class_weight, y)
+        return by_class if weights is None else weights * by_class
+
+    def _judge(self, part: Part) -> Judge:
+        codes, metric = self.target_.encode(part.y), self.settings_.stopping_metric
+
+        def judge(votes: Tensor) -> tuple[float, float]:
+            probabilities = votes.double().cpu().numpy()
+            if callable(metric):
+                score = float(metric(part.y, probabilities))
+            else:
+                score = METRICS[str(metric)].score(codes, probabilities, part.weights)
+            return score, -log_loss(codes, probabilities, part.weights)
+
+        return judge

@@ -1,0 +1,117 @@
+"""A tree of plain values and arrays as one file: safetensors with JSON inside.
+
+Nothing in such a file is ever executed, unlike in a pickle. A file is written whole or
+not at all, and carries a digest of its content, so that damage is found on reading.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as read_tensors
+from safetensors.torch import save as dump_tensors
+from torch import Tensor
+
+from modernnca.errors import ModelFileError
+
+# The format of the tree itself; what it holds is the writer's matter.
+_KIND = "modernnca"
+
+
+def write_tree(path: str | os.PathLike, tree: dict[str, Any]) -> None:
+    """Write `tree`, a nest of dicts, lists, plain values, arrays and tensors.
+
+    If anything goes wrong (no space left, say), a file that was there before stays.
+    """
+    tensors: dict[str, Tensor] = {}
+    text = json.dumps(_pack(tree, tensors), allow_nan=True)
+    header = {"kind": _KIND, "tree": text, "digest": _digest(text, tensors)}
+    _write_atomically(Path(path), dump_tensors(tensors, header))
+
+
+def read_tree(path: str | os.PathLike) -> dict[str, Any]:
+    """Read what `write_tree` wrote; arrays and tensors come back as tensors."""
+    content = Path(path).read_bytes()
+    try:
+        tensors = read_tensors(content)
+        header = _header(content)
+        text, digest = header["tree"], header["digest"]
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise ModelFileError(
+            f"{str(path)!r} is not a model file of modernnca, or it is cut short."
+        ) from error
+    if digest != _digest(text, tensors):
+        raise ModelFileError(
+            f"{str(path)!r} is damaged: its content does not match its digest. "
+            "Take another copy of the file, or save the model again."
+        )
+    tree: dict[str, Any] = _unpack(json.loads(text), tensors)
+    return tree
+
+
+def _header(content: bytes) -> dict[str, str]:
+    """The text that stands in front of the tensors."""
+    n_bytes = int.from_bytes(content[:8], "little")
+    header: dict[str, str] = json.loads(content[8 : 8 + n_bytes])["__metadata__"]
+    return header
+
+
+def _pack(node: Any, tensors: dict[str, Tensor]) -> Any:
+    """JSON for `node`; arrays go to `tensors` and leave a reference."""
+    if isinstance(node, np.ndarray):
+        node = torch.from_numpy(np.ascontiguousarray(node))
+    if isinstance(node, Tensor):
+        name = str(len(tensors))
+        tensors[name] = node.detach().cpu().contiguous().clone()
+        return {"__tensor__": name}
+    if isinstance(node, dict):
+        # Pairs, since the keys of a torch state are numbers and JSON's are text.
+        return {
+            "__dict__": [[key, _pack(value, tensors)] for key, value in node.items()]
+        }
+    if isinstance(node, list | tuple):
+        return [_pack(value, tensors) for value in node]
+    if isinstance(node, np.generic):
+        return node.item()
+    return node
+
+
+def _unpack(node: Any, tensors: dict[str, Tensor]) -> Any:
+    """The reverse of `_pack`."""
+    if isinstance(node, list):
+        return [_unpack(value, tensors) for value in node]
+    if isinstance(node, dict):
+        if "__tensor__" in node:
+            return tensors[node["__tensor__"]]
+        return {key: _unpack(value, tensors) for key, value in node["__dict__"]}
+    return node
+
+
+def _digest(text: str, tensors: dict[str, Tensor]) -> str:
+    """A digest of all content."""
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Write beside `path`, then put it in place in one step."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,282 @@
+"""What can be chosen, the presets that choose it, and the checks of each choice.
+
+A preset is a named set of values; an argument that the user gives overrides it. An
+argument left at "auto" means: as the preset says.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+from modernnca._named import named
+from modernnca.core.distances import DISTANCES
+from modernnca.core.embed import EMBEDDINGS
+from modernnca.core.encode import ENCODINGS
+from modernnca.core.losses import LOSSES
+from modernnca.core.samplers import SAMPLERS
+from modernnca.table.categories import CATEGORIES
+from modernnca.table.metrics import METRICS
+from modernnca.table.numbers import NUMBERS
+from modernnca.train.optim import OPTIMIZERS
+
+Task = Literal["classes", "numbers"]
+PREDICTIONS = {"soft": None, "knn": None}
+REFITS = {"remember": None, "full": None}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that a preset decides. The values here are the preset "default"."""
+
+    numbers: str = "standard"
+    categories: str = "grouped"
+    indicators: bool = True
+    few_values: int = 2
+    encoding: str = "plr-lite"
+    n_frequencies: int = 77
+    frequency_scale: float = 0.0443136
+    d_encoding: int = 34
+    n_bins: int = 48
+    embedding: str = "mlp"
+    dim: int = 128
+    n_blocks: int = 0
+    d_block: int = 512
+    dropout: float = 0.1
+    distance: str = "euclidean"
+    temperature: float | str = "learned"
+    loss: str = "log"
+    label_smoothing: float = 0.0
+    sampler: str = "random"
+    sample_rate: float = 0.5
+    max_sampled: int | None = 2048
+    sample_exponent: float = 1.0
+    prediction: str = "soft"
+    n_neighbors: int = 5
+    optimizer: str = "adamw"
+    learning_rate: float = 0.003
+    weight_decay: float = 2e-4
+    batch_size: int | str = "by-size"
+    max_epochs: int = 200
+    patience: int | None = 16
+    # A name for both tasks, one for classes and one for numbers, or a function.
+    stopping_metric: str | tuple[str, str] | Callable = ("accuracy", "rmse")
+    validation_fraction: float = 0.2
+    n_members: int = 1
+    refit: str | None = "remember"
+
+
+# The defaults of the paper's public code.
+_PAPER = Settings(
+    categories="onehot",
+    indicators=False,
+    few_values=0,
+    temperature=1.0,
+    max_sampled=None,
+    learning_rate=0.01,
+    batch_size=1024,
+    patience=20,
+    stopping_metric=("accuracy", "mae"),
+    refit=None,
+)
+
+# L-NCA: a linear projection of the columns themselves; squared distances as in NCA.
+_LINEAR = replace(
+    _PAPER, encoding="none", embedding="linear", distance="squared-euclidean"
+)
+
+# The ladder of the paper's table "L-NCA": each rung changes one thing.
+_NCA_V4 = replace(_LINEAR, sampler="all", optimizer="sgd", learning_rate=0.1)
+_NCA_V3 = replace(_NCA_V4, prediction="knn")
+_NCA_V2 = replace(_NCA_V3, loss="sum")
+_NCA_V1 = replace(_NCA_V2, optimizer="lbfgs", learning_rate=1.0, max_epochs=50)
+
+PRESETS: dict[str, Settings] = {
+    "default": Settings(),
+    "paper": _PAPER,
+    "linear": _LINEAR,
+    "nca-v0": _NCA_V1,  # and no more dimensions than columns: see NCAClassifier
+    "nca-v1": _NCA_V1,
+    "nca-v2": _NCA_V2,
+    "nca-v3": _NCA_V3,
+    "nca-v4": _NCA_V4,
+    "tabcon": replace(
+        _PAPER,
+        n_blocks=1,
+        distance="cosine",
+        temperature=0.1,
+        loss="mcml",
+        sampler="batch",
+        prediction="knn",
+        learning_rate=0.001,
+    ),
+}
+
+_CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "numbers": ("treatment of numbers", NUMBERS),
+    "categories": ("treatment of categories", CATEGORIES),
+    "encoding": ("encoding", ENCODINGS),
+    "embedding": ("embedding", EMBEDDINGS),
+    "distance": ("distance", DISTANCES),
+    "loss": ("loss", LOSSES),
+    "sampler": ("sampler", SAMPLERS),
+    "prediction": ("prediction", PREDICTIONS),
+    "optimizer": ("optimizer", OPTIMIZERS),
+}
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Numbers from `low` to `high`; the ends count unless said otherwise."""
+
+    whole: bool = False
+    low: float = 0.0
+    high: float = math.inf
+    above: bool = False  # low itself does not count
+    below: bool = False  # high itself does not count
+
+    def holds(self, value: Any) -> bool:
+        """Whether `value` is such a number."""
+        if isinstance(value, bool) or not hasattr(value, "__float__"):
+            return False
+        number = float(value)
+        whole = not self.whole or number == int(number)
+        low = number > self.low if self.above else number >= self.low
+        high = number < self.high if self.below else number <= self.high
+        return math.isfinite(number) and whole and low and high
+
+    def __str__(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        low = f"{'above' if self.above else 'of at least'} {self.low:g}"
+        if math.isinf(self.high):
+            return f"{kind} {low}"
+        return f"{kind} {low} and {'below' if self.below else 'at most'} {self.high:g}"
+
+
+_COUNT = _Range(whole=True, low=1)
+_POSITIVE = _Range(above=True)
+_SHARE = _Range(high=1, below=True)
+_RANGES: dict[str, _Range] = {
+    "few_values": _Range(whole=True),
+    "n_frequencies": _COUNT,
+    "frequency_scale": _POSITIVE,
+    "d_encoding": _Range(whole=True, low=2),
+    "n_bins": _Range(whole=True, low=2),
+    "dim": _COUNT,
+    "n_blocks": _Range(whole=True),
+    "d_block": _COUNT,
+    "dropout": _SHARE,
+    "temperature": _POSITIVE,
+    "label_smoothing": _SHARE,
+    "sample_rate": _Range(above=True, high=1),
+    "max_sampled": _COUNT,
+    "sample_exponent": _Range(),
+    "n_neighbors": _COUNT,
+    "learning_rate": _POSITIVE,
+    "weight_decay": _Range(),
+    "batch_size": _COUNT,
+    "max_epochs": _COUNT,
+    "patience": _Range(whole=True),
+    "validation_fraction": _SHARE,
+    "n_members": _COUNT,
+}
+# Words that may stand where a number is asked for.
+_WORDS: dict[str, tuple[Any, ...]] = {
+    "temperature": ("learned",),
+    "max_sampled": (None,),
+    "batch_size": ("by-size",),
+    "patience": (None,),
+}
+
+
+def resolve(
+    preset: str, given: Mapping[str, Any], task: Task, *, learns_from: Task
+) -> Settings:
+    """The preset's values, overridden by those given that are not "auto".
+
+    `learns_from` is what the loss compares: TabCon predicts numbers from learned bins.
+
+    >>> resolve("paper", {"dim": 32}, "classes", learns_from="classes").dim
+    32
+    >>> resolve("paper", {"dim": 0}, "classes", learns_from="classes")
+    Traceback (most recent call last):
+    ...
+    ValueError: dim must be a whole number of at least 1; got 0.
+    """
+    base = named("preset", preset, PRESETS)
+    names = {field.name for field in fields(Settings)}
+    chosen = {
+        name: value
+        for name, value in given.items()
+        if name in names and not (isinstance(value, str) and value == "auto")
+    }
+    settings = replace(base, **chosen)
+    for name, value in asdict(settings).items():
+        _check(name, value)
+    _check_labels(settings, learns_from)
+    return replace(settings, stopping_metric=_metric_for(settings, task))
+
+
+def _check(name: str, value: Any) -> None:
+    """Say what is wrong with one value, and what would be right."""
+    if name in _CHOICES:
+        named(_CHOICES[name][0], value, _CHOICES[name][1])
+    elif name == "refit" and value is not None:
+        named("refit", value, REFITS)
+    elif name in _RANGES:
+        words = _WORDS.get(name, ())
+        if any(value is word or value == word for word in words):
+            return
+        if not _RANGES[name].holds(value):
+            extra = "".join(f" or {word!r}" for word in words)
+            raise ValueError(f"{name} must be {_RANGES[name]}{extra}; got {value!r}.")
+
+
+def _metric_for(settings: Settings, task: Task) -> str | Callable:
+    """The stopping metric for the kind of target."""
+    metric = settings.stopping_metric
+    if isinstance(metric, tuple):
+        metric = metric[0 if task == "classes" else 1]
+    if not callable(metric):
+        for_task = {name: part for name, part in METRICS.items() if part.task == task}
+        named("stopping_metric", metric, for_task)
+    return metric
+
+
+def _check_labels(settings: Settings, learns_from: Task) -> None:
+    """Check what depends on what the loss compares, and on two choices at once."""
+    if learns_from == "numbers":
+        losses = {name: part for name, part in LOSSES.items() if part.numbers}
+        named("loss for regression", settings.loss, losses)
+        samplers = {n: part for n, part in SAMPLERS.items() if n != "class-wise"}
+        named("sampler for regression", settings.sampler, samplers)
+        if settings.label_smoothing:
+            raise ValueError(
+                "label_smoothing is for classes; leave it at 0 for regression "
+                f"(got {settings.label_smoothing!r})."
+            )
+    if settings.loss == "t-distribution" and settings.distance in ("cosine", "dot"):
+        raise ValueError(
+            "The loss 't-distribution' needs a distance that is 0 for equal rows; "
+            f"instead of distance={settings.distance!r} choose one of: euclidean, "
+            "manhattan, squared-euclidean."
+        )
+
+
+def batch_size_for(settings: Settings, n_rows: int) -> int:
+    """The batch size given, or one that grows with the table.
+
+    Steps, not epochs, learn: a small table needs small batches to be seen often enough.
+    L-BFGS looks at all rows at once.
+
+    >>> batch_size_for(Settings(batch_size="by-size"), 50_000)
+    512
+    """
+    if settings.optimizer == "lbfgs":
+        return n_rows
+    if settings.batch_size != "by-size":
+        return int(settings.batch_size)
+    for n_limit, size in ((32_000, 256), (108_000, 512)):
+        if n_rows < n_limit:
+            return size
+    return 1024

@@ -1,0 +1,79 @@
+"""Every row answers, in chunks; the reference for the other memories."""
+
+import torch
+from torch import Tensor
+
+from modernnca.core.softnn import Rule, Votes, chunks, vote_in_chunks
+from modernnca.memory.base import Neighbors
+
+
+class ExactMemory:
+    """All remembered rows in one place.
+
+    Args:
+        keys: (M, D) embeddings of the rows.
+        values: (M, V) what they vote for.
+        rule: how distances turn into scores.
+        log_weights: (M,) logarithms of the rows' weights.
+        n_pairs: how many (query, key) pairs are held at a time.
+
+    >>> keys = torch.tensor([[0.0], [1.0]])
+    >>> memory = ExactMemory(keys, torch.eye(2), Rule(torch.cdist))
+    >>> memory.nearest(torch.tensor([[0.9]]), 1).rows
+    tensor([[1]])
+    """
+
+    def __init__(
+        self,
+        keys: Tensor,
+        values: Tensor,
+        rule: Rule,
+        *,
+        log_weights: Tensor | None = None,
+        n_pairs: int = 2**24,
+    ) -> None:
+        self.keys, self.values, self.rule = keys, values, rule
+        self.log_weights, self.n_pairs = log_weights, n_pairs
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def vote(self, query: Tensor) -> Votes:
+        """What all rows answer to queries (B, D)."""
+        return vote_in_chunks(
+            query,
+            self.keys,
+            self.values,
+            rule=self.rule,
+            log_weights=self.log_weights,
+            n_pairs=self.n_pairs,
+        )
+
+    def shares(self, query: Tensor) -> Tensor:
+        """Each row's part of the vote, (B, M): all pairs at once, so ask for few."""
+        distances = self.rule.distance(query, self.keys)
+        return self.rule.scores(distances, self.log_weights).softmax(1)
+
+    def distances(self, query: Tensor, rows: Tensor) -> Tensor:
+        """Distances of each query (B, D) to remembered rows of its own (B, K).
+
+        Counted among these few rows alone, so that near ones lose no digits.
+        """
+        return self.rule.distance(query[:, None], self.keys[rows]).squeeze(1)
+
+    def nearest(self, query: Tensor, n_neighbors: int) -> Neighbors:
+        """The `n_neighbors` nearest rows to queries (B, D), nearest first."""
+        parts = [
+            self._nearest(query[chunk], n_neighbors)
+            for chunk in chunks(len(query), len(self), self.n_pairs)
+        ]
+        return Neighbors(*(torch.cat(part) for part in zip(*parts, strict=True)))
+
+    def _nearest(self, query: Tensor, n_neighbors: int) -> Neighbors:
+        distances = self.rule.distance(query, self.keys)  # (B, M)
+        shares = self.rule.scores(distances, self.log_weights).softmax(1)
+        rows = distances.topk(n_neighbors, largest=False).indices  # (B, K)
+        exact = self.distances(query, rows)
+        order = exact.argsort(dim=1, stable=True)
+        rows = rows.gather(1, order)
+        return Neighbors(exact.gather(1, order), rows, shares.gather(1, rows))

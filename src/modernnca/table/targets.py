@@ -1,0 +1,175 @@
+"""Labels and numbers to values that vote, and back."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from modernnca.table.numbers import mean_and_std
+from modernnca.table.read import is_missing
+
+
+def read_target(y: Any) -> np.ndarray:
+    """Return y (N,) as an array without gaps and infinities, or say which row has one.
+
+    >>> read_target([1.0, float("nan")])
+    Traceback (most recent call last):
+    ...
+    ValueError: Input y contains NaN: row 1 has no label; drop such rows before fit.
+    """
+    if y is None:
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None."
+        )
+    values = column_or_1d(y, warn=True)
+    missing = _missing_in(values)
+    if missing.any():
+        raise ValueError(
+            f"Input y contains NaN: row {missing.argmax()} has no label; "
+            "drop such rows before fit."
+        )
+    if values.dtype.kind == "O":
+        values = _settle(values)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        row = np.isinf(values).argmax()
+        raise ValueError(
+            "Input y contains infinity or a value too large for dtype('float64'): "
+            f"row {row} is {values[row]}; drop or clip such rows before fit."
+        )
+    return values
+
+
+def _missing_in(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind in "OM":
+        return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+
+
+def _settle(values: np.ndarray) -> np.ndarray:
+    """Give numbers or booleans that are held as objects their own dtype."""
+    texts = [value for value in values if isinstance(value, str)]
+    if not texts:
+        return np.array(values.tolist())
+    if len(texts) < len(values):
+        other = next(value for value in values if not isinstance(value, str))
+        raise ValueError(
+            f"y mixes text with other values, such as {texts[0]!r} and {other!r}; "
+            "make all of them text."
+        )
+    return values
+
+
+class ClassTarget:
+    """Labels of any type to the codes 0 to V - 1, and back.
+
+    >>> target = ClassTarget().fit(["no", "yes", "no"])
+    >>> target.encode(["yes", "no"]), target.decode([1, 0]), target.n_values
+    (array([1, 0]), array(['yes', 'no'], dtype='<U3'), 2)
+    """
+
+    def fit(self, y: Any) -> Self:
+        """Learn the classes of y (N,)."""
+        labels = read_target(y)
+        check_classification_targets(labels)
+        self.classes_ = np.unique(labels)
+        if len(self.classes_) == 1:
+            raise ValueError(
+                f"y has one class only ({self.classes_.tolist()[0]!r}); "
+                "a classifier needs at least two."
+            )
+        return self
+
+    @property
+    def n_values(self) -> int:
+        """The number of classes."""
+        return len(self.classes_)
+
+    def encode(self, y: Any) -> np.ndarray:
+        """Return the codes of the labels y, int64 (N,)."""
+        code = {label: place for place, label in enumerate(self.classes_.tolist())}
+        labels = read_target(y).tolist()
+        try:
+            found = map(code.__getitem__, labels)
+            return np.fromiter(found, dtype=np.int64, count=len(labels))
+        except KeyError as error:
+            raise ValueError(
+                f"The label {error.args[0]!r} was not there in fit; the classes are: "
+                f"{', '.join(map(repr, code))}."
+            ) from None
+
+    def decode(self, codes: Any) -> np.ndarray:
+        """Return the labels of the codes (N,)."""
+        return self.classes_[np.asarray(codes, dtype=np.int64)]
+
+    def state(self) -> dict[str, Any]:
+        """Return what was learned, as plain lists."""
+        return {"classes": self.classes_.tolist(), "dtype": str(self.classes_.dtype)}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Build the target that has learned this."""
+        new = cls()
+        new.classes_ = np.array(state["classes"], dtype=state["dtype"])
+        return new
+
+
+class NumberTarget:
+    """Numbers to standardized ones, and back to their own units.
+
+    >>> target = NumberTarget().fit([10.0, 30.0])
+    >>> target.encode([20.0, 30.0]), target.decode([0.0, 1.0])
+    (array([0., 1.]), array([20., 30.]))
+    """
+
+    n_values = 1
+
+    def fit(self, y: Any) -> Self:
+        """Learn the mean and the scale of y (N,); the scale of a constant is 1."""
+        mean, std = mean_and_std(_as_numbers(y)[:, None])
+        self.mean_, self.scale_ = float(mean[0]), float(std[0])
+        return self
+
+    def encode(self, y: Any) -> np.ndarray:
+        """Return the numbers y standardized, float64 (N,)."""
+        return (_as_numbers(y) - self.mean_) / self.scale_
+
+    def decode(self, values: Any) -> np.ndarray:
+        """Return standardized values (N,) in their own units."""
+        return np.asarray(values, dtype=np.float64) * self.scale_ + self.mean_
+
+    def state(self) -> dict[str, Any]:
+        """Return what was learned."""
+        return {"mean": self.mean_, "scale": self.scale_}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Build the target that has learned this."""
+        new = cls()
+        new.mean_, new.scale_ = state["mean"], state["scale"]
+        return new
+
+
+def _as_numbers(y: Any) -> np.ndarray:
+    values = read_target(y)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"y holds {values.tolist()[0]!r}, but a regressor needs numbers; "
+            "convert y to numbers first."
+        )
+    return values.astype(np.float64)
+
+
+def bin_numbers(y: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Put numbers into at most `n_bins` bins of about equal size, none of them empty.
+
+    Returns the bin of each number, int64 (N,), and the inner edges: bin i holds what
+    is above edge i - 1, up to and including edge i.
+
+    >>> bin_numbers(np.array([1.0, 2.0, 3.0, 4.0]), 2)
+    (array([0, 0, 1, 1]), array([2.]))
+    """
+    shares = np.arange(1, n_bins) / n_bins
+    edges = np.unique(np.quantile(y, shares, method="inverted_cdf"))
+    edges = edges[edges < y.max()]
+    return np.searchsorted(edges, y, side="left").astype(np.int64), edges

@@ -1,0 +1,200 @@
+"""The one training loop of the house, and the Learner it asks for."""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from modernnca._named import named
+from modernnca.train.optim import OPTIMIZERS
+from modernnca.train.stopping import Best
+
+
+class Learner(Protocol):
+    """What the loop asks of a method: the loss of a batch, and a judgement."""
+
+    n_rows: int
+
+    @property
+    def module(self) -> nn.Module:
+        """What is trained."""
+
+    def loss(self, batch: Tensor) -> Tensor:
+        """The loss of the rows numbered in `batch`, to be minimized."""
+
+    def validate(self) -> tuple[float, float]:
+        """A score (higher is better) and a loss (lower is better; it breaks ties)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train. `deadline` is a time of `time.monotonic`."""
+
+    optimizer: str = "adamw"
+    learning_rate: float = 0.01
+    weight_decay: float = 2e-4
+    batch_size: int = 1024
+    max_epochs: int = 200
+    patience: int | None = 20
+    judged: bool = True  # False: no validation, the last weights stay
+    deadline: float = math.inf
+
+
+class Epoch(NamedTuple):
+    """What happened in one pass over the rows."""
+
+    epoch: int
+    train_loss: float
+    score: float
+    valid_loss: float
+    best: bool
+    seconds: float  # since training began
+    member: int = 0  # which network, where there are several
+
+
+class History(NamedTuple):
+    """What happened in training, and why it ended."""
+
+    epochs: list[Epoch]
+    best_epoch: int  # 0: no epoch was judged, the weights are the last ones
+    ended: str  # "patience", "max_epochs", "time_limit", "interrupted", ...
+
+
+Callback = Callable[[Epoch], bool | None]
+
+
+class Training:
+    """A training under way, with all that must be kept to go on with it later."""
+
+    def __init__(
+        self, learner: Learner, plan: Plan, generator: torch.Generator
+    ) -> None:
+        self.learner, self.plan, self.generator = learner, plan, generator
+        build = named("optimizer", plan.optimizer, OPTIMIZERS)
+        self.optimizer = build(learner.module, plan.learning_rate, plan.weight_decay)
+        self.best = Best(learner.module)
+        self.epochs: list[Epoch] = []
+        self.device = next(learner.module.parameters()).device
+
+    def run_epoch(self) -> float:
+        """One pass over the rows in random order; the mean loss, NaN if time ran out.
+
+        The clock is read after each step, so a step is the most that is overrun.
+        """
+        n_rows = self.learner.n_rows
+        self.learner.module.train()
+        order = torch.randperm(n_rows, generator=self.generator).to(self.device)
+        total = torch.zeros((), device=self.device)
+        for batch in order.split(self.plan.batch_size):
+            total += self._step(batch) * len(batch)
+            if time.monotonic() >= self.plan.deadline:
+                return math.nan
+        return total.item() / n_rows
+
+    def _step(self, batch: Tensor) -> Tensor:
+        def closure() -> Tensor:
+            self.optimizer.zero_grad(set_to_none=True)
+            loss = self.learner.loss(batch)
+            loss.backward()
+            return loss
+
+        # torch types step(closure) as float; every optimizer returns our tensor.
+        return torch.as_tensor(self.optimizer.step(closure)).detach()  # type: ignore[arg-type]
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the next epoch depends on."""
+        state = {
+            "module": self.learner.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "best": self.best.state(),
+            "epochs": [list(epoch) for epoch in self.epochs],
+            "generator": self.generator.get_state(),
+            "torch": torch.get_rng_state(),
+        }
+        if self.device.type == "cuda":
+            state["cuda"] = torch.cuda.get_rng_state(self.device)
+        return state
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on as if never interrupted."""
+        self.learner.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.best.load_state(state["best"])
+        self.epochs = [Epoch(*epoch) for epoch in state["epochs"]]
+        self.generator.set_state(state["generator"])
+        torch.set_rng_state(state["torch"])
+        if self.device.type == "cuda" and "cuda" in state:
+            torch.cuda.set_rng_state(state["cuda"], self.device)
+
+
+def train(
+    learner: Learner,
+    plan: Plan,
+    generator: torch.Generator,
+    *,
+    callbacks: Iterable[Callback] = (),
+    resume: dict[str, Any] | None = None,
+    keep: Callable[[dict[str, Any]], None] | None = None,
+) -> History:
+    """Train until nothing improves, and leave the best weights in `learner.module`.
+
+    Args:
+        callbacks: called with each `Epoch`; one that returns True ends the training.
+        resume: what `keep` was given in an earlier run.
+        keep: called with all the state after each epoch.
+
+    An interruption from the keyboard ends the training, not the program: the best
+    weights so far are kept, as at every other end.
+    """
+    training = Training(learner, plan, generator)
+    if resume is not None:
+        training.load_state(resume)
+    try:
+        ended = _run(training, tuple(callbacks), keep)
+    except KeyboardInterrupt:
+        ended = "interrupted"
+    if training.best.epoch:
+        training.best.restore()
+    elif not _finite(learner.module):
+        training.best.restore()  # the first weights: better than none
+    return History(training.epochs, training.best.epoch, ended)
+
+
+def _run(
+    training: Training,
+    callbacks: tuple[Callback, ...],
+    keep: Callable[[dict[str, Any]], None] | None,
+) -> str:
+    """Epoch after epoch; the reason to end."""
+    plan, best = training.plan, training.best
+    spent = training.epochs[-1].seconds if training.epochs else 0.0
+    begin = time.monotonic() - spent
+    for number in range(len(training.epochs) + 1, plan.max_epochs + 1):
+        if plan.patience is not None and best.n_since > plan.patience:
+            return "patience"
+        train_loss = training.run_epoch()
+        if time.monotonic() >= plan.deadline:
+            return "time_limit"
+        if not math.isfinite(train_loss):
+            return "diverged"
+        score, valid_loss, is_best = math.nan, math.nan, False
+        if plan.judged:
+            score, valid_loss = training.learner.validate()
+            is_best = best.see(number, (score, valid_loss))
+        seconds = time.monotonic() - begin
+        epoch = Epoch(number, train_loss, score, valid_loss, is_best, seconds)
+        training.epochs.append(epoch)
+        if keep is not None:
+            keep(training.state())
+        asked = [callback(epoch) for callback in callbacks]  # every one is called
+        if any(asked):
+            return "callback"
+    return "max_epochs"
+
+
+def _finite(module: nn.Module) -> bool:
+    return all(bool(p.isfinite().all()) for p in module.parameters())

@@ -1,0 +1,55 @@
+"""Optimizers, by name."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+
+def _groups(module: nn.Module, rate: float, decay: float) -> list[dict[str, Any]]:
+    """Parameters with their rates: one may ask for its own by `rate_factor`.
+
+    Such a parameter (a temperature, a scale) is not decayed: zero means nothing to it.
+    """
+    groups: dict[float, list[nn.Parameter]] = {}
+    for parameter in module.parameters():
+        factor = getattr(parameter, "rate_factor", 1.0)
+        groups.setdefault(factor, []).append(parameter)
+    return [
+        {
+            "params": parameters,
+            "lr": rate * factor,
+            "weight_decay": decay if factor == 1.0 else 0.0,
+        }
+        for factor, parameters in groups.items()
+    ]
+
+
+def build_adamw(module: nn.Module, rate: float, decay: float) -> Optimizer:
+    """AdamW: decoupled weight decay."""
+    return torch.optim.AdamW(_groups(module, rate, decay))
+
+
+def build_sgd(module: nn.Module, rate: float, decay: float) -> Optimizer:
+    """Plain stochastic gradient descent, without momentum, as in the paper's NCAv2."""
+    return torch.optim.SGD(_groups(module, rate, decay))
+
+
+def build_lbfgs(module: nn.Module, rate: float, decay: float) -> Optimizer:
+    """L-BFGS with a line search: for the loss of all rows at once.
+
+    It knows no weight decay and no rates of single parameters.
+    """
+    parameters: Iterable[nn.Parameter] = module.parameters()
+    return torch.optim.LBFGS(
+        parameters, lr=rate, max_iter=10, line_search_fn="strong_wolfe"
+    )
+
+
+OPTIMIZERS: dict[str, Callable[[nn.Module, float, float], Optimizer]] = {
+    "adamw": build_adamw,
+    "sgd": build_sgd,
+    "lbfgs": build_lbfgs,
+}

@@ -1,0 +1,70 @@
+"""When to stop, and which weights to keep."""
+
+import math
+from typing import Any
+
+from torch import Tensor, nn
+
+
+def better(new: tuple[float, float], old: tuple[float, float]) -> bool:
+    """Whether a (score, loss) is better: a higher score, or the same at a lower loss.
+
+    NaN is never better.
+
+    >>> better((0.9, 0.3), (0.9, 0.4)), better((0.8, 0.1), (0.9, 0.4))
+    (True, False)
+    """
+    if math.isnan(new[0]):
+        return False
+    return new[0] > old[0] or (new[0] == old[0] and new[1] < old[1])
+
+
+class Best:
+    """The best weights so far, and how long ago that was.
+
+    >>> best = Best(nn.Linear(1, 1))
+    >>> best.see(1, (0.5, 1.0)), best.see(2, (0.4, 1.0)), best.n_since
+    (True, False, 1)
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        self.epoch = 0  # 0: nothing was judged yet; the weights are the first ones
+        self.verdict = (-math.inf, math.inf)
+        self.n_since = 0
+        self._keep()
+
+    def see(self, epoch: int, verdict: tuple[float, float]) -> bool:
+        """Judge the present weights; keep them if they are the best."""
+        if better(verdict, self.verdict):
+            self.epoch, self.verdict, self.n_since = epoch, verdict, 0
+            self._keep()
+            return True
+        self.n_since += 1
+        return False
+
+    def restore(self) -> None:
+        """Put the best weights back into the module."""
+        self.module.load_state_dict(self.weights)
+
+    def _keep(self) -> None:
+        self.weights: dict[str, Tensor] = {
+            name: value.detach().clone()
+            for name, value in self.module.state_dict().items()
+        }
+
+    def state(self) -> dict[str, Any]:
+        """All of it, for a checkpoint."""
+        return {
+            "epoch": self.epoch,
+            "verdict": list(self.verdict),
+            "n_since": self.n_since,
+            "weights": self.weights,
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        self.epoch, self.n_since = state["epoch"], state["n_since"]
+        self.verdict = (state["verdict"][0], state["verdict"][1])
+        device = next(iter(self.weights.values())).device
+        self.weights = {k: v.to(device) for k, v in state["weights"].items()}

@@ -1,0 +1,232 @@
+"""What columns are is learned once, and held against later tables."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from modernnca.errors import TableError
+from modernnca.table.schema import conform, learn_schema, read_table
+
+
+def kinds(frame, **listed):
+    schema = learn_schema(read_table(frame), **listed)
+    return {column.name: column.kind for column in schema.columns}
+
+
+def kind(values, **listed):
+    return kinds(pd.DataFrame({"a": values}), **listed)["a"]
+
+
+def check(fitted, now, **listed):
+    """Conform the column `now` to what was learned from the column `fitted`."""
+    schema = learn_schema(read_table(pd.DataFrame({"a": fitted})), **listed)
+    return conform(read_table(pd.DataFrame({"a": now})), schema).columns["a"]
+
+
+def test_kinds_follow_the_values():
+    assert kind([1, 2]) == "number"
+    assert kind([True, False]) == "boolean"
+    assert kind(["u", "v"]) == "category"
+    assert kind(pd.Categorical([1, 2])) == "category"
+    assert kind(pd.to_datetime(["2024-01-31", "2024-02-01"])) == "datetime"
+
+
+def test_one_value_or_none_is_constant_but_a_gap_is_a_variation():
+    assert kind([7, 7]) == kind(["u", "u"]) == kind([None, None]) == "constant"
+    assert kind([True, True]) == kind([np.nan, np.nan]) == "constant"
+    assert kind([7, None]) == "number"
+    assert kind(["u", None]) == "category"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-01-31",
+        "2024-01-31 12:00:00",
+        "2024-01-31T12:00:00",
+        "2024-01-31T12:00",
+        "2024-01-31T12:00:00.123",
+        "2024-01-31T12:00:00.123456789Z",
+        "2024-01-31T12:00:00Z",
+    ],
+)
+def test_texts_that_are_all_iso_dates_are_dates(text):
+    assert kind([text, None, "2024-02-01"]) == "datetime"
+    assert kind([text, "soon"]) == "category"
+    assert kind(pd.Categorical([text, "2024-02-01"])) == "category"
+
+
+def test_dates_that_do_not_exist_are_text():
+    assert kind(["2024-02-30", "2024-02-01"]) == "category"
+
+
+def test_numbers_in_text_form_are_numbers_only_if_listed():
+    assert kind(["1", "2"]) == "category"
+    assert kind(["1", "2"], numerical_columns=["a"]) == "number"
+    found = check(["1", "2"], ["2.5", None], numerical_columns=["a"])
+    np.testing.assert_array_equal(found, [2.5, np.nan])
+    assert check(["1", "2"], [3], numerical_columns=[0]).tolist() == [3]
+
+
+def test_numbers_can_be_listed_as_categories_by_name_or_position():
+    frame = pd.DataFrame({"a": [1, 2], "b": [1, 2]})
+    found = {"a": "category", "b": "number"}
+    assert kinds(frame, categorical_columns=["a"]) == found
+    assert kinds(frame, categorical_columns=[np.int64(0)]) == found
+    assert kinds(frame.to_numpy(), categorical_columns=["x0"])["x0"] == "category"
+
+
+def test_listed_dates_become_categories_and_booleans_numbers():
+    dates = pd.to_datetime(["2024-01-31", None, "2024-02-01"])
+    assert check(dates, dates, categorical_columns=["a"])[1] is None
+    found = check([True, False], [True, False], numerical_columns=["a"])
+    assert found.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("listed", "text"),
+    [
+        (
+            {"categorical_columns": ["z"]},
+            "Unknown column 'z' in categorical_columns; the columns are: a, b, c.",
+        ),
+        (
+            {"numerical_columns": [3]},
+            "Unknown column 3 in numerical_columns; the columns are: a, b, c.",
+        ),
+        (
+            {"categorical_columns": ["a"], "numerical_columns": [0]},
+            "The column 'a' is in both categorical_columns and numerical_columns; "
+            "keep it in one.",
+        ),
+        (
+            {"numerical_columns": ["b"]},
+            "The column 'b' is listed in numerical_columns, but holds 'two', which is "
+            "no number; clean it or leave it out.",
+        ),
+        (
+            {"numerical_columns": ["c"]},
+            "The column 'c' is listed in numerical_columns, but holds dates; leave it "
+            "out, dates have their own encoding.",
+        ),
+    ],
+)
+def test_wrong_lists_of_columns_are_explained(listed, text):
+    dates = pd.to_datetime(["2024-01-31", "2024-02-01"])
+    frame = pd.DataFrame({"a": [1, 2], "b": ["1", "two"], "c": dates})
+    with pytest.raises(ValueError) as error:
+        learn_schema(read_table(frame), **listed)
+    assert str(error.value) == text
+
+
+def test_named_columns_may_come_in_any_order():
+    frame = pd.DataFrame({"a": [1, 2], "b": ["u", "v"]})
+    schema = learn_schema(read_table(frame))
+    found = conform(read_table(pl.from_pandas(frame[["b", "a"]])), schema)
+    assert list(found.columns) == ["a", "b"]
+    assert found.columns["a"].tolist() == [1, 2]
+
+
+def test_without_names_columns_are_matched_by_position():
+    frame = pd.DataFrame({"a": [1, 2], "b": ["u", "v"]})
+    found = conform(read_table([[3, "w"]]), learn_schema(read_table(frame)))
+    assert {name: cells.tolist() for name, cells in found.columns.items()} == {
+        "a": [3],
+        "b": ["w"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["b", "c"], "The table lacks the column 'a', which was there in fit."),
+        (["c"], "The table lacks the columns 'a', 'b', which were there in fit."),
+        (
+            ["a", "b", "c", "z"],
+            "The table has the column 'z', which was not there in fit; drop it first.",
+        ),
+        (
+            ["y", "a", "b", "c", "z"],
+            "The table has the columns 'y', 'z', which were not there in fit; "
+            "drop them first.",
+        ),
+    ],
+)
+def test_missing_and_new_columns_are_named(names, text):
+    schema = learn_schema(read_table(pd.DataFrame(np.eye(3), columns=list("abc"))))
+    frame = pd.DataFrame(np.ones((1, len(names))), columns=names)
+    with pytest.raises(TableError) as error:
+        conform(read_table(frame), schema)
+    assert str(error.value) == text
+
+
+def test_another_width_is_said():
+    schema = learn_schema(read_table(np.eye(4)))
+    with pytest.raises(
+        TableError, match=r"^X has 3 features, but 4 were there in fit\.$"
+    ):
+        conform(read_table(np.eye(3)), schema)
+
+
+@pytest.mark.parametrize(
+    ("fitted", "now", "text"),
+    [
+        ([1, 2], ["abc"], "held numbers in fit, but now holds text, such as 'abc'"),
+        ([1, 2], ["1"], "held numbers in fit, but now holds text, such as '1'"),
+        (
+            [1, 2],
+            [dt.datetime(2024, 1, 31)],
+            "held numbers in fit, but now holds dates, such as "
+            "2024-01-31T00:00:00.000000",
+        ),
+        (
+            ["u", "v"],
+            [dt.datetime(2024, 1, 31)],
+            "held categories in fit, but now holds dates, such as "
+            "2024-01-31T00:00:00.000000",
+        ),
+        (
+            [True, False],
+            [2],
+            "held booleans in fit, but now holds numbers, such as 2.0",
+        ),
+        (
+            ["2024-01-31", "2024-02-01"],
+            ["2024-01-31", "soon"],
+            "held dates in fit, but now holds text, such as 'soon'",
+        ),
+    ],
+)
+def test_another_kind_is_said_with_an_example(fitted, now, text):
+    with pytest.raises(TableError) as error:
+        check(fitted, now)
+    assert str(error.value) == f"The column 'a' {text}; convert it first."
+
+
+def test_listed_numbers_that_are_none_at_prediction_are_named():
+    with pytest.raises(TableError, match="but now holds text, such as 'abc'"):
+        check(["1", "2"], ["3", "abc"], numerical_columns=["a"])
+
+
+def test_numbers_where_categories_were_give_the_same_levels():
+    whole = check([1, 2], [1, 2], categorical_columns=["a"])
+    gapped = check([1, 2], [1, None], categorical_columns=["a"])  # floats, in pandas
+    assert whole.tolist() == ["1", "2"]
+    assert gapped.tolist() == ["1", None]
+    assert check(["1", "u"], [1]).tolist() == ["1"]
+    assert check(["True", "u"], [True]).tolist() == ["True"]
+
+
+@pytest.mark.parametrize(
+    "fitted", [[1, 2], [True, False], ["u", "v"], ["2024-01-31", None]]
+)
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NaT])
+def test_a_column_of_gaps_fits_any_kind(fitted, nothing):
+    assert pd.isna(check(fitted, [nothing])).all()
+
+
+def test_constant_columns_are_not_checked():
+    assert check([7, 7], ["abc"]).tolist() == ["abc"]
