@@ -1,6 +1,7 @@
 """Targets: what votes, and the way back."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -89,6 +90,7 @@ def test_every_target_needs_a_complete_y(target):
     assert message(target().fit, np.array([0, 1, 0, None], dtype=object)) == gap
     assert message(target().fit, pd.Series([0, 1, 0, None], dtype="Int64")) == gap
     assert message(target().fit, pl.Series([0, 1, 0, None])) == gap
+    assert message(target().fit, ["a", "b", "a", np.nan]) == gap
     assert message(target().fit, pd.Series(["a", "b", "a", None])) == gap
     assert message(target().fit, [0, 1, 0, -np.inf]) == (
         "Input y contains infinity or a value too large for dtype('float64'): "
@@ -116,6 +118,11 @@ def test_a_constant_target_has_scale_one():
     target = NumberTarget().fit([0.1, 0.1, 0.1])
     assert target.scale_ == 1
     np.testing.assert_allclose(target.decode(target.encode([0.1, 2.1])), [0.1, 2.1])
+
+
+def test_numbers_held_as_objects_are_numbers():
+    for y in ([Decimal("1.5"), Decimal("2.5")], np.array([1.5, 2.5], dtype=object)):
+        assert NumberTarget().fit(y).mean_ == 2
 
 
 def test_huge_targets_come_back():

@@ -29,10 +29,27 @@ def squared_euclidean(query: Tensor, keys: Tensor) -> Tensor:
     # reason. (torch.cdist does not: identical float32 rows around 10 get 0.1.)
     middle = keys.detach().mean(-2, keepdim=True)
     query, keys = query - middle, keys - middle
-    products = (query @ keys.mT).mul_(-2)  # (B, M)
-    products += query.square().sum(-1, keepdim=True)
-    products += keys.square().sum(-1).unsqueeze(-2)
-    return products.clamp_min(0)
+    norms = query.square().sum(-1, keepdim=True) + keys.square().sum(-1).unsqueeze(-2)
+    squared = norms - 2 * (query @ keys.mT)  # (B, M)
+    if not squared.requires_grad:
+        _mend_near_pairs(squared, norms, query, keys)
+    return squared.clamp_min(0)
+
+
+def _mend_near_pairs(
+    squared: Tensor, norms: Tensor, query: Tensor, keys: Tensor
+) -> None:
+    """Count anew, from differences, the pairs that lost most digits; in place.
+
+    A pair much nearer to each other than to the middle: without this, a float32 row
+    is some 0.001 away from itself, and its answer changes with the rows beside it.
+    In training such noise is harmless, and the gradient does not need it.
+    """
+    near = (squared < norms * 2**-10).nonzero()
+    for pairs in near.split(2**18):
+        *batch, b, m = pairs.unbind(1)
+        difference = query[(*batch, b)] - keys[(*batch, m)]  # (pairs, D)
+        squared[(*batch, b, m)] = difference.square().sum(-1)
 
 
 def euclidean(query: Tensor, keys: Tensor) -> Tensor:

@@ -80,7 +80,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
 
     def predict(self, X):
         """Predict the class of each row of `X`."""
-        return self.target_.decode(self._votes(X).argmax(1))
+        votes = self._votes(X)
+        return self.target_.decode(votes.argmax(1))
 
     def predict_proba(self, X):
         """The probability of each class, in the order of `classes_`."""

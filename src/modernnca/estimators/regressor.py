@@ -31,7 +31,8 @@ class ModernNCARegressor(RegressorMixin, BaseModernNCA):
 
     def predict(self, X):
         """Predict the number of each row of `X`."""
-        return self.target_.decode(self._votes(X)[:, 0])
+        votes = self._votes(X)
+        return self.target_.decode(votes[:, 0])
 
     def _resolve(self) -> Settings:
         if self.class_weight is not None:

@@ -124,7 +124,7 @@ def as_levels(cells: np.ndarray) -> np.ndarray:
         levels, places = np.unique(present, return_inverse=True)
         present = _texts(levels.tolist())[places]
     elif sort_of(cells) == "boolean":
-        present = _texts(present)
+        present = np.where(present.astype(bool), "True", "False")
     return _filled(None, missing, present, dtype=object)
 
 

@@ -1,5 +1,6 @@
 """Labels and numbers to values that vote, and back."""
 
+from decimal import Decimal
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,9 @@ def read_target(y: Any) -> np.ndarray:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
         )
-    values = column_or_1d(y, warn=True)
+    listed = isinstance(y, list | tuple)
+    # Left to itself, numpy would make the text "nan" of the gap in ["a", nan].
+    values = column_or_1d(np.asarray(y, dtype=object) if listed else y, warn=True)
     missing = _missing_in(values)
     if missing.any():
         raise ValueError(
@@ -31,6 +34,8 @@ def read_target(y: Any) -> np.ndarray:
         )
     if values.dtype.kind == "O":
         values = _settle(values)
+    if values.dtype.kind == "O" and listed:
+        values = values.astype(str)
     if values.dtype.kind == "f" and np.isinf(values).any():
         row = np.isinf(values).argmax()
         raise ValueError(
@@ -50,7 +55,8 @@ def _settle(values: np.ndarray) -> np.ndarray:
     """Give numbers or booleans that are held as objects their own dtype."""
     texts = [value for value in values if isinstance(value, str)]
     if not texts:
-        return np.array(values.tolist())
+        decimal = all(isinstance(value, Decimal) for value in values)
+        return np.array(values.tolist(), dtype=np.float64 if decimal else None)
     if len(texts) < len(values):
         other = next(value for value in values if not isinstance(value, str))
         raise ValueError(
