@@ -1,0 +1,19 @@
+"""The shell: `modernnca demo`, `fit`, `predict` and `info`."""
+
+import sys
+
+EXTRA = ("typer", "rich", "pyarrow")
+
+
+def run() -> None:
+    """Run the command that the shell was given; the console entry point."""
+    try:
+        from modernnca.cli.main import app
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        sys.exit(
+            "modernnca's shell needs typer, rich and pyarrow: "
+            "pip install 'modernnca[cli]'"
+        )
+    app()

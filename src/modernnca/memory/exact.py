@@ -57,9 +57,10 @@ class ExactMemory:
     def distances(self, query: Tensor, rows: Tensor) -> Tensor:
         """Distances of each query (B, D) to remembered rows of its own (B, K).
 
-        Counted among these few rows alone, so that near ones lose no digits.
+        Counted one pair at a time, so that near ones lose no digits.
         """
-        return self.rule.distance(query[:, None], self.keys[rows]).squeeze(1)
+        pairs = self.rule.distance(query[:, None, None], self.keys[rows][:, :, None])
+        return pairs[..., 0, 0]
 
     def nearest(self, query: Tensor, n_neighbors: int) -> Neighbors:
         """The `n_neighbors` nearest rows to queries (B, D), nearest first."""

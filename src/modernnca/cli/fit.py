@@ -1,0 +1,142 @@
+"""Learn a model from a table in a file."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.cli.arguments import read_arguments
+from modernnca.cli.paths import check_output
+from modernnca.cli.screen import columns_table, printable, show, training_in_words
+from modernnca.cli.tables import check_columns, in_short, read_table
+from modernnca.cli.task import Target, Task, guess_task, target_of
+
+ESTIMATORS = {
+    Task.CLASSIFICATION: ModernNCAClassifier,
+    Task.REGRESSION: ModernNCARegressor,
+}
+_N_SHOWN = 40  # so many columns are shown; `modernnca info` shows all
+_N_CLASSES_NAMED = 5
+
+
+def fit(
+    table: Annotated[Path, typer.Argument(help="A .csv, .tsv or .parquet file.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="What to predict.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to save the model.")],
+    task: Annotated[Task, typer.Option(help="What the target is.")] = Task.AUTO,
+    preset: Annotated[
+        str, typer.Option(help="A named set of settings: default, paper, linear, ...")
+    ] = "auto",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any argument of the estimator. May be repeated.",
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Do not learn from it. May be repeated."),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Take it as codes. May be repeated."),
+    ] = None,
+    numerical: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Take it as numbers. May be repeated."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="How long it may take.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="The same number gives the same model.")
+    ] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    rows: Annotated[
+        bool,
+        typer.Option("--rows/--no-rows", help="Save the raw training rows as well."),
+    ] = True,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print errors only.")
+    ] = False,
+) -> None:
+    """Learn to predict a column of a table, and save the model.
+
+    Ctrl-C ends the training early: the best weights so far are saved.
+    """
+    check_output(out)
+    whole = read_table(table, texts=categorical or ())
+    listed = {
+        "--target": [target],
+        "--drop": drop or [],
+        "--categorical": categorical or [],
+        "--numerical": numerical or [],
+    }
+    for option, names in listed.items():
+        check_columns(whole, names, option=option)
+    goal = target_of(whole, target)
+    chosen = guess_task(goal.values) if task is Task.AUTO else task
+    estimator = ESTIMATORS[chosen]
+    arguments = {
+        "preset": preset,
+        "categorical_columns": categorical,
+        "numerical_columns": numerical,
+        "time_limit": time_limit,
+        "random_state": seed,
+        "device": device,
+        "verbose": 0 if quiet else 1,
+    }
+    given = read_arguments(settings or (), estimator().get_params(deep=False))
+    model = estimator(**arguments | given)
+
+    lines = _goal_in_words(target, goal, chosen, guessed=task is Task.AUTO)
+    _say(lines, quiet=quiet)
+    X = whole.drop_columns([*{target, *(drop or ())}]).take(pa.array(goal.rows))
+    model.fit(X, goal.values)
+    model.remembered_ = _numbered_as_in_the_file(model.remembered_, goal.rows)
+    model.save(out, rows=rows)
+    if not quiet:
+        _report(model, out)
+
+
+def _numbered_as_in_the_file(part: Any, rows: np.ndarray) -> Any:
+    """Let neighbors be found again in the table, though rows were left out of it."""
+    return replace(part, origin=rows[part.origin])
+
+
+def _goal_in_words(name: str, goal: Target, task: Task, *, guessed: bool) -> list[str]:
+    """Say what is going to be learned."""
+    what = "numbers"
+    if task is Task.CLASSIFICATION:
+        classes = [printable(value) for value in np.unique(goal.values).tolist()]
+        what = f"{len(classes):,} classes ({in_short(classes, n=_N_CLASSES_NAMED)})"
+    lines = [f"{task.capitalize()}: {printable(name)!r} holds {what}."]
+    if guessed and goal.values.dtype.kind in "biuf":
+        other = Task.REGRESSION if task is Task.CLASSIFICATION else Task.CLASSIFICATION
+        lines[0] += f" If that is wrong: --task {other}."
+    n_rows = len(goal.rows)
+    n_lacking = int(goal.rows[-1]) + 1 - n_rows
+    lines.append(f"Learning from {n_rows:,} rows; {n_lacking:,} lack the target.")
+    return lines
+
+
+def _say(lines: list[str], *, quiet: bool) -> None:
+    for line in [] if quiet else lines:
+        typer.echo(line)
+
+
+def _report(model: Any, out: Path) -> None:
+    """Say what was understood, how well it went, and where the model is."""
+    columns = model.table_.describe()
+    show(columns_table(columns[:_N_SHOWN]))
+    if len(columns) > _N_SHOWN:
+        typer.echo(f"... and {len(columns) - _N_SHOWN:,} more columns.")
+    for line in training_in_words(model):
+        typer.echo(line[0].upper() + line[1:] + ".")
+    typer.echo(f"Saved to {out} ({out.stat().st_size / 1e6:,.1f} MB).")

@@ -1,0 +1,43 @@
+"""The commands, nothing else."""
+
+from typing import Annotated
+
+import typer
+
+from modernnca import __version__
+from modernnca.cli.demo import demo
+from modernnca.cli.failures import in_one_line
+from modernnca.cli.fit import fit
+from modernnca.cli.info import info
+from modernnca.cli.predict import predict
+
+app = typer.Typer(
+    name="modernnca",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def show_version(asked: bool) -> None:
+    """Print the version and end, if asked."""
+    if asked:
+        typer.echo(f"modernnca {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def modernnca(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=show_version, is_eager=True, help="Say the version."
+        ),
+    ] = False,
+) -> None:
+    """Nearest neighbors for tables, with a learned distance."""
+
+
+for command in (demo, fit, predict, info):
+    app.command()(in_one_line(command))

@@ -1,0 +1,84 @@
+"""What a fitted model looks like on the screen."""
+
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+# Their scores are negated inside, so that higher is better.
+_ERRORS = ("log-loss", "rmse", "mae")
+_ENDINGS = {
+    "patience": "no better score in {patience} epochs",
+    "max_epochs": "max_epochs was reached",
+    "time_limit": "the time was up",
+    "interrupted": "stopped by Ctrl-C",
+    "diverged": "the loss was no longer finite",
+}
+
+
+def show(table: Table) -> None:
+    """Print a table as wide as the terminal allows."""
+    # Names of columns are text, never markup.
+    Console(markup=False, emoji=False, highlight=False).print(table)
+
+
+def new_table(*names: str) -> Table:
+    """Give an empty table with these headings."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in names:
+        table.add_column(name)
+    return table
+
+
+def printable(text: object) -> str:
+    """Escape what a terminal would obey instead of show.
+
+    >>> printable("a\\x1b[31m"), printable("é b")
+    ('a\\\\x1b[31m', 'é b')
+    """
+    return "".join(
+        char if char.isprintable() else ascii(char)[1:-1] for char in str(text)
+    )
+
+
+def columns_table(columns: list[dict[str, Any]]) -> Table:
+    """Lay out what was understood of each column; see `TableEncoder.describe`."""
+    table = new_table("column", "kind", "treatment", "distinct", "missing")
+    for place in (3, 4):
+        table.columns[place].justify = "right"
+    for column in columns:
+        share = column["share_missing"]
+        table.add_row(
+            printable(column["name"]),
+            column["kind"],
+            column["treatment"],
+            f"{column['n_distinct']:,}",
+            f"{share:.1%}" if share else "",
+        )
+    return table
+
+
+def training_in_words(model: Any) -> list[str]:
+    """Say how the training of each network went, in a line each."""
+    settings, lines = model.settings_, []
+    for member, best in enumerate(model.best_epochs_):
+        epochs = [epoch for epoch in model.history_ if epoch.member == member]
+        ended = _ENDINGS.get(model.ended_[member], model.ended_[member])
+        end = ended.format(patience=settings.patience)
+        head = f"network {member + 1}: " if len(model.best_epochs_) > 1 else ""
+        said = "no epoch was judged"
+        if best:
+            score = score_in_words(settings.stopping_metric, epochs[best - 1].score)
+            said = f"validation {score} at epoch {best} of {len(epochs)}"
+        lines.append(f"{head}{said} ({end})")
+    return lines
+
+
+def score_in_words(metric: str, score: float) -> str:
+    """Name the score; errors are shown as errors.
+
+    >>> score_in_words("rmse", -53.21), score_in_words("accuracy", 0.975)
+    ('rmse 53.21', 'accuracy 0.975')
+    """
+    return f"{metric} {-score if metric in _ERRORS else score:.4g}"
