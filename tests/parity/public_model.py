@@ -1,6 +1,6 @@
 """The public ModernNCA, loaded from the tabarena wheel without its package.
 
-The file is tabarena/models/modernnca/_internal/modernNCA.py of tabarena 0.1.0, a copy of
+It is tabarena/models/modernnca/_internal/modernNCA.py of tabarena 0.1.0, a copy of
 TALENT's model. Importing its package would ask for a whole benchmark; the file itself
 needs torch only.
 """

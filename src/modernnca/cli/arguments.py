@@ -25,7 +25,7 @@ def read_arguments(texts: Iterable[str], known: dict[str, Any]) -> dict[str, Any
                 f"--set {text!r} has no '='; write --set name=value, "
                 "such as --set dim=64."
             )
-        given[named("argument in --set", name, names)] = read_value(value)
+        given[named("argument", name, names)] = read_value(value)
     return given
 
 

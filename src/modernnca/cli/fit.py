@@ -24,44 +24,58 @@ _N_CLASSES_NAMED = 5
 
 
 def fit(
-    table: Annotated[Path, typer.Argument(help="A .csv, .tsv or .parquet file.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="What to predict.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to save the model.")],
-    task: Annotated[Task, typer.Option(help="What the target is.")] = Task.AUTO,
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv or .parquet file.")
+    ],
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to save the model."),
+    ],
+    task: Annotated[
+        Task, typer.Option(metavar="TASK", help="auto, classification or regression.")
+    ] = Task.AUTO,
     preset: Annotated[
-        str, typer.Option(help="A named set of settings: default, paper, linear, ...")
+        str,
+        typer.Option(
+            metavar="NAME", help="Named settings: default, paper, linear, ..."
+        ),
     ] = "auto",
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Any argument of the estimator. May be repeated.",
+            help="Any argument of the estimator (repeatable).",
         ),
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Do not learn from it. May be repeated."),
+        typer.Option(metavar="COLUMN", help="Do not learn from it (repeatable)."),
     ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Take it as codes. May be repeated."),
+        typer.Option(metavar="COLUMN", help="Take it as codes (repeatable)."),
     ] = None,
     numerical: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Take it as numbers. May be repeated."),
+        typer.Option(metavar="COLUMN", help="Take it as numbers (repeatable)."),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="How long it may take.")
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="The same number gives the same model.")
+        int, typer.Option(metavar="N", help="The same number, the same model.")
     ] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    rows: Annotated[
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, mps.")
+    ] = "auto",
+    no_rows: Annotated[
         bool,
-        typer.Option("--rows/--no-rows", help="Save the raw training rows as well."),
-    ] = True,
+        typer.Option("--no-rows", help="Leave the raw rows out of the file."),
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print errors only.")
     ] = False,
@@ -100,7 +114,7 @@ def fit(
     X = whole.drop_columns([*{target, *(drop or ())}]).take(pa.array(goal.rows))
     model.fit(X, goal.values)
     model.remembered_ = _numbered_as_in_the_file(model.remembered_, goal.rows)
-    model.save(out, rows=rows)
+    model.save(out, rows=not no_rows)
     if not quiet:
         _report(model, out)
 
@@ -120,9 +134,9 @@ def _goal_in_words(name: str, goal: Target, task: Task, *, guessed: bool) -> lis
     if guessed and goal.values.dtype.kind in "biuf":
         other = Task.REGRESSION if task is Task.CLASSIFICATION else Task.CLASSIFICATION
         lines[0] += f" If that is wrong: --task {other}."
-    n_rows = len(goal.rows)
-    n_lacking = int(goal.rows[-1]) + 1 - n_rows
-    lines.append(f"Learning from {n_rows:,} rows; {n_lacking:,} lack the target.")
+    lines.append(f"Learning from {len(goal.rows):,} rows.")
+    if goal.n_missing:
+        lines[1] += f" Left out, since the target is missing: {goal.n_missing:,} rows."
     return lines
 
 

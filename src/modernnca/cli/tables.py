@@ -33,7 +33,7 @@ def _read_separated(path: Path, texts: Collection[str], *, by: str) -> pa.Table:
 
 
 def _read_csv(path: Path, texts: Collection[str]) -> pa.Table:
-    """Read a table separated by commas, or by semicolons if its header has only them."""
+    """Read a table; it may have semicolons for commas, if the header has them too."""
     with open(path, "rb") as file:
         header = file.readline(_BLOCK)
     by = ";" if b";" in header and b"," not in header else ","
@@ -99,32 +99,39 @@ def read_table(path: Path, *, texts: Collection[str] = ()) -> pa.Table:
     The columns in `texts` are left as they are written, if the file does not say what
     they hold (CSV): the code 007 stays 007.
     """
-    read = format_of(path).read
     check_input(path)
+    read, shown = format_of(path).read, repr(str(path))
     try:
         table = read(path, texts)
-        _check_content(table)
+        names = table.column_names
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"Cannot read {str(path)!r}: a column's name is not UTF-8 text; "
-            "save the file as UTF-8."
+            f"The column names of {shown} are not UTF-8 text; save the file as UTF-8."
         ) from error
-    except (pa.ArrowException, ValueError) as error:
-        raise ValueError(f"Cannot read {str(path)!r}: {error}") from error
+    except pa.ArrowException as error:
+        reason = str(error).rstrip(".")
+        raise ValueError(
+            f"Cannot read {shown}: {reason}; repair the file, or name another."
+        ) from error
+    if table.num_rows == 0:
+        raise ValueError(f"{shown} has no rows; name another file.")
+    _check_columns_of(table, Counter(names), shown)
     return table
 
 
-def _check_content(table: pa.Table) -> None:
-    """Say what is wrong with a table, if anything."""
-    if table.num_rows == 0:
-        raise ValueError("it has no rows.")
-    name, count = Counter(table.column_names).most_common(1)[0]
+def _check_columns_of(table: pa.Table, names: Counter[str], shown: str) -> None:
+    """Say so if a name stands for two columns, or a column for no text at all."""
+    name, count = names.most_common(1)[0]
     if count > 1:
-        raise ValueError(f"the column name {name!r} occurs twice; rename one of them.")
+        raise ValueError(
+            f"The column name {name!r} occurs {count} times in {shown}; rename all "
+            "but one of them."
+        )
     for field in table.schema:
         if pa.types.is_binary(field.type):
             raise ValueError(
-                f"the column {field.name!r} is not UTF-8 text; save the file as UTF-8."
+                f"The column {field.name!r} of {shown} is not UTF-8 text; save the "
+                "file as UTF-8, or remove the column."
             )
 
 
@@ -165,6 +172,6 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def print_table(table: pa.Table) -> None:
-    """Write a table to stdout, as CSV."""
+    """Write a table to stdout, as CSV in UTF-8."""
     _write_csv(table, sys.stdout.buffer)
     sys.stdout.buffer.flush()

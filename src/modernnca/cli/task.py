@@ -1,4 +1,4 @@
-"""What is to be predicted: the target column, and whether it holds classes or numbers."""
+"""What is to be predicted: a column, and whether it holds classes or numbers."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -24,13 +24,14 @@ class Target(NamedTuple):
 
     values: np.ndarray  # (N,)
     rows: np.ndarray  # (N,) where these rows stand in the table
+    n_missing: int  # so many other rows have none
 
 
 def target_of(table: pa.Table, name: str) -> Target:
     """Take the target out of a table; rows where it is missing are left out.
 
     >>> target_of(pa.table({"y": [3, None, 4]}), "y")
-    Target(values=array([3, 4]), rows=array([0, 2]))
+    Target(values=array([3, 4]), rows=array([0, 2]), n_missing=1)
     """
     column = table.column(name)
     if pa.types.is_dictionary(column.type):
@@ -48,7 +49,8 @@ def target_of(table: pa.Table, name: str) -> Target:
             f"The target {name!r} holds {column.type} values; "
             "name a column of numbers, text or booleans with --target."
         )
-    return Target(column.filter(there).to_numpy(), rows)
+    values = column.filter(there).to_numpy()
+    return Target(values, rows, len(column) - len(rows))
 
 
 def guess_task(values: np.ndarray) -> Task:

@@ -94,9 +94,8 @@ def sample_by_distance(batch: Tensor, crowd: Crowd) -> Sample:
     noise and keeping the largest. A row drawn for one asking row is silent for the
     others, unless they drew it as well.
     """
-    n_batch = len(batch)
-    n = _n_sampled(n_batch, crowd.n_rows - n_batch, crowd)
-    n = min(max(n, 1), crowd.n_rows - 1)
+    # Its batch mates answer an asking row only if it drew them, so draw from all rows.
+    n = _n_sampled(1, crowd.n_rows - 1, crowd)
     # A distance may be negative (cosine, dot): count from the nearest possible, zero.
     distances = crowd.distances(batch)  # (B, N)
     distances = distances - distances.amin().clamp_max(0)

@@ -101,7 +101,13 @@ class BaseModernNCA(TransformerMixin, Arguments):
         began = time.monotonic()
         self.settings_ = self._resolve()
         self._device = choose_device(self.device)
-        rng = check_random_state(self.random_state)
+        # Without a seed, not numpy's global state either: it stays untouched.
+        unseeded = self.random_state is None
+        rng = (
+            np.random.RandomState()
+            if unseeded
+            else check_random_state(self.random_state)
+        )
         given = self._read(X, y, sample_weight)
         fit_part, stop_part = self._hold_out(given, eval_set, rng)
         seeds = rng.randint(2**31 - 1, size=self.settings_.n_members).tolist()

@@ -7,7 +7,7 @@ not at all, and carries a digest of its content, so that damage is found on read
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +105,13 @@ def _digest(text: str, tensors: dict[str, Tensor]) -> str:
 
 def _write_atomically(path: Path, content: bytes) -> None:
     """Write beside `path`, then put it in place in one step."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with beside.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        beside.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise

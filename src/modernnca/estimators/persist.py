@@ -76,7 +76,7 @@ def load(path: str | os.PathLike, *, device: str = "auto") -> Any:
         )
     try:
         return _restore(tree, device)
-    except (KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
         raise ModelFileError(
             f"{str(path)!r} does not describe a model: {error}"
         ) from error
@@ -135,6 +135,8 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
         None if weights is None else weights.float(),
     ).to(model._device)
     model.members_ = []
+    if not tree["members"] or len(model.remembered_.origin) != len(labeled.values):
+        raise ValueError("its memory is not whole.")
     for member in tree["members"]:
         net = _net_restored(member).to(model._device)
         keys = member["keys"].to(model._device)

@@ -1,0 +1,133 @@
+"""Try it out: two real tables, our scores beside those of two others."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import typer
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.cli.screen import new_table, show
+from modernnca.cli.tables import write_table
+
+_TEST_SHARE = 0.25
+
+
+class Trial(NamedTuple):
+    """A table that ships with scikit-learn, and who is tried on it."""
+
+    name: str
+    load: Callable[[], Any]
+    target: str
+    score: str  # what the estimators' `score` is
+    ours: type
+    neighbors: type
+    boosting: type
+
+
+TRIALS = (
+    Trial(
+        "breast_cancer",
+        load_breast_cancer,
+        "diagnosis",
+        "accuracy",
+        ModernNCAClassifier,
+        KNeighborsClassifier,
+        HistGradientBoostingClassifier,
+    ),
+    Trial(
+        "diabetes",
+        load_diabetes,
+        "progression",
+        "r2",
+        ModernNCARegressor,
+        KNeighborsRegressor,
+        HistGradientBoostingRegressor,
+    ),
+)
+
+
+class Outcome(NamedTuple):
+    """The scores on rows that nobody learned from; higher is better."""
+
+    ours: float
+    neighbors: float
+    boosting: float
+
+
+def demo(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="For the models; else a new folder."
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Of the splits and the training.")
+    ] = 0,
+) -> None:
+    """Learn from two small tables, beside k-NN and gradient boosting."""
+    folder = Path(tempfile.mkdtemp(prefix="modernnca-")) if out is None else out
+    if folder.is_file():
+        raise NotADirectoryError(
+            f"{str(folder)!r} is a file; name a folder with --out."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    table = new_table("table", "rows", "score", "ModernNCA", "k-NN", "boosting")
+    for trial in TRIALS:
+        typer.echo(f"Learning {trial.name} ...", err=True)
+        n_rows, outcome = run_trial(trial, folder, seed=seed)
+        scores = [f"{score:.3f}" for score in outcome]
+        table.add_row(trial.name, f"{n_rows:,}", trial.score, *scores)
+    show(table)
+    first = folder / TRIALS[0].name
+    typer.echo("Scores on a quarter of the rows, held out; all with their defaults.")
+    typer.echo(f"The models, and these rows as .csv, are in {folder}. Go on with:")
+    typer.echo(f"  modernnca predict {first}.mnca {first}.csv --neighbors 3")
+
+
+def run_trial(trial: Trial, folder: Path, *, seed: int) -> tuple[int, Outcome]:
+    """Let all three learn from the same rows; save our model, and the other rows."""
+    bunch = trial.load()
+    y = labels_of(bunch)
+    X_fit, X_test, y_fit, y_test = train_test_split(
+        bunch.data,
+        y,
+        test_size=_TEST_SHARE,
+        random_state=seed,
+        stratify=y if hasattr(bunch, "target_names") else None,
+    )
+
+    def named(x: np.ndarray) -> pa.Table:
+        return pa.table(dict(zip(map(str, bunch.feature_names), x.T, strict=True)))
+
+    ours = trial.ours(random_state=seed, verbose=1).fit(named(X_fit), y_fit)
+    neighbors = make_pipeline(StandardScaler(), trial.neighbors()).fit(X_fit, y_fit)
+    boosting = trial.boosting(random_state=seed).fit(X_fit, y_fit)
+    ours.save(folder / f"{trial.name}.mnca")
+    test = named(X_test).append_column(trial.target, pa.array(y_test))
+    write_table(test, folder / f"{trial.name}.csv")
+    return len(y), Outcome(
+        ours.score(named(X_test), y_test),
+        neighbors.score(X_test, y_test),
+        boosting.score(X_test, y_test),
+    )
+
+
+def labels_of(bunch: Any) -> np.ndarray:
+    """Give classes by their names, and numbers as they are."""
+    if not hasattr(bunch, "target_names"):
+        return bunch.target
+    return bunch.target_names[bunch.target]

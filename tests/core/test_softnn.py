@@ -1,0 +1,301 @@
+"""The vote: softmax by hand, the paper's equation in loops, and the laws of merging."""
+
+import math
+from functools import reduce
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+
+from modernnca.core.distances import euclidean, manhattan, squared_euclidean
+from modernnca.core.softnn import (
+    Rule,
+    Votes,
+    chunks,
+    exponential,
+    merge,
+    soft_vote,
+    student,
+    vote_in_chunks,
+)
+
+RULE = Rule(euclidean, 0.7)
+
+
+@pytest.fixture
+def crowd(draw):
+    """Five queries, eight keys, votes of two numbers."""
+    return draw(5, 3), draw(8, 3), draw(8, 2)
+
+
+def assert_same(found, expected, **tolerance):
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, **tolerance)
+
+
+def pieces(crowd, cuts, rule=RULE):
+    """The votes of the keys cut at `cuts`, each part apart."""
+    query, keys, values = crowd
+    return [
+        soft_vote(query, k, v, rule=rule)
+        for k, v in zip(keys.tensor_split(cuts), values.tensor_split(cuts), strict=True)
+    ]
+
+
+def test_softmax_by_hand():
+    # Distances 0, log 2, log 4: weights 1, 1/2, 1/4, shares 4/7, 2/7, 1/7.
+    keys = torch.tensor([[0.0], [math.log(2)], [-math.log(4)]])
+    votes = soft_vote(
+        torch.zeros(1, 1),
+        keys,
+        torch.tensor([[1.0], [2.0], [3.0]]),
+        rule=Rule(euclidean),
+    )
+    assert votes.mean.item() == pytest.approx(11 / 7)
+    assert votes.log_weight.item() == pytest.approx(math.log(7 / 4))
+
+
+def test_t_kernel_by_hand():
+    # Distances 0, 1, 2: weights 1, 1/2, 1/5, shares 10/17, 5/17, 2/17.
+    votes = soft_vote(
+        torch.zeros(1, 1),
+        torch.tensor([[0.0], [1.0], [2.0]]),
+        torch.eye(3),
+        rule=Rule(euclidean, kernel=student),
+    )
+    torch.testing.assert_close(votes.mean, torch.tensor([[10.0, 5, 2]]) / 17)
+
+
+def test_vote_is_the_papers_equation(draw):
+    # Every row is predicted by the others: equation (4), one term at a time.
+    points, values = draw(6, 3), draw(6, 2)
+    votes = soft_vote(
+        points, points, values, rule=Rule(squared_euclidean), silent=torch.eye(6).bool()
+    )
+    for i in range(6):
+        others = [j for j in range(6) if j != i]
+        weight = {j: math.exp(-((points[i] - points[j]) ** 2).sum()) for j in others}
+        total = sum(weight.values())
+        expected = sum(weight[j] / total * values[j] for j in others)
+        torch.testing.assert_close(votes.mean[i], expected)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 3])
+def test_a_silent_row_is_as_if_it_were_not_there(crowd, n_neighbors):
+    query, keys, values = crowd
+    rule = RULE._replace(n_neighbors=n_neighbors)
+    silent = torch.zeros(5, 8, dtype=torch.bool)
+    silent[:, [1, 4]] = True
+    left = [0, 2, 3, 5, 6, 7]
+    assert_same(
+        soft_vote(query, keys, values, rule=rule, silent=silent),
+        soft_vote(query, keys[left], values[left], rule=rule),
+    )
+
+
+@pytest.mark.parametrize("kernel", [exponential, student])
+def test_a_row_of_weight_three_is_three_rows(crowd, kernel):
+    query, keys, values = crowd
+    rule = RULE._replace(kernel=kernel)
+    times = torch.tensor([1, 3, 2, 1, 5, 1, 0, 2])  # a weight of zero: not there
+    assert_same(
+        soft_vote(query, keys, values, rule=rule, log_weights=times.double().log()),
+        soft_vote(
+            query,
+            keys.repeat_interleave(times, 0),
+            values.repeat_interleave(times, 0),
+            rule=rule,
+        ),
+    )
+
+
+def test_the_order_of_the_keys_does_not_matter(crowd):
+    query, keys, values = crowd
+    order = torch.tensor([3, 7, 0, 1, 6, 2, 5, 4])
+    assert_same(
+        soft_vote(query, keys[order], values[order], rule=RULE),
+        soft_vote(query, keys, values, rule=RULE),
+    )
+
+
+def test_only_the_ratio_of_distance_and_temperature_matters(crowd):
+    query, keys, values = crowd
+    assert_same(
+        soft_vote(5 * query, 5 * keys, values, rule=Rule(manhattan, 5 * 0.7)),
+        soft_vote(query, keys, values, rule=Rule(manhattan, 0.7)),
+    )
+
+
+def test_a_vote_of_one_hots_is_a_distribution(crowd):
+    query, keys, _ = crowd
+    classes = torch.eye(3).double()[[0, 1, 2, 0, 1, 2, 0, 1]]
+    mean = soft_vote(query, keys, classes, rule=RULE).mean
+    assert (mean > 0).all()
+    torch.testing.assert_close(mean.sum(1), torch.ones(5).double())
+
+
+def test_a_far_query_is_still_answered():
+    # exp(-10000) is zero in float32; the shares are not.
+    keys = torch.tensor([[0.0], [math.log(3)]])
+    votes = soft_vote(torch.tensor([[1e4]]), keys, torch.eye(2), rule=Rule(manhattan))
+    torch.testing.assert_close(
+        votes.mean, torch.tensor([[0.25, 0.75]]), atol=1e-3, rtol=0
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    n_keys=st.integers(1, 12),
+    cuts=st.lists(st.integers(0, 12), max_size=4).map(sorted),
+    temperature=st.floats(0.05, 20),
+)
+def test_any_split_merges_to_the_whole(seed, n_keys, cuts, temperature):
+    generator = torch.Generator().manual_seed(seed)
+    crowd = [
+        torch.randn(*size, generator=generator, dtype=torch.float64)
+        for size in ((3, 2), (n_keys, 2), (n_keys, 2))
+    ]
+    rule = Rule(euclidean, temperature)
+    parts = pieces(crowd, [min(cut, n_keys) for cut in cuts], rule)
+    query, keys, values = crowd
+    assert_same(reduce(merge, parts), soft_vote(query, keys, values, rule=rule))
+
+
+def test_merging_has_no_order(crowd):
+    a, b, c = pieces(crowd, [2, 5])
+    assert_same(merge(a, b), merge(b, a))
+    assert_same(merge(merge(a, b), c), merge(a, merge(b, c)))
+
+
+def test_merging_survives_weights_that_are_worlds_apart():
+    loud = Votes(torch.tensor([[1.0]]), torch.tensor([[0.0]]))
+    faint = Votes(torch.tensor([[9.0]]), torch.tensor([[-1e4]]))
+    assert_same(merge(loud, faint), loud)
+
+
+def test_a_side_without_a_voice_is_neutral(crowd):
+    query, keys, values = crowd
+    whole = soft_vote(query, keys, values, rule=RULE)
+    empty = soft_vote(query, keys[:0], values[:0], rule=RULE)
+    mute = soft_vote(query, keys, values, rule=RULE, silent=torch.ones(5, 8).bool())
+    for neutral in (empty, mute):
+        assert neutral.log_weight.isneginf().all()
+        assert_same(merge(whole, neutral), whole)
+        assert_same(merge(neutral, whole), whole)
+    nobody = merge(empty, empty)
+    assert nobody.log_weight.isneginf().all()
+    assert (nobody.mean == 0).all()
+
+
+@pytest.mark.parametrize("n_pairs", [1, 17, 24, 10**6])
+@pytest.mark.parametrize("n_neighbors", [None, 3])
+def test_chunks_do_not_change_the_vote(crowd, n_pairs, n_neighbors):
+    rule = RULE._replace(n_neighbors=n_neighbors)
+    log_weights = torch.linspace(-1, 1, 8).double()
+    assert_same(
+        vote_in_chunks(*crowd, rule=rule, log_weights=log_weights, n_pairs=n_pairs),
+        soft_vote(*crowd, rule=rule, log_weights=log_weights),
+    )
+
+
+@given(st.integers(1, 50), st.integers(0, 20), st.integers(1, 200))
+def test_chunks_cover_each_query_once_and_hold_few_pairs(n_queries, n_keys, n_pairs):
+    numbers = list(range(n_queries))
+    parts = [numbers[chunk] for chunk in chunks(n_queries, n_keys, n_pairs)]
+    assert sum(parts, []) == numbers
+    assert all(len(p) * n_keys <= max(n_pairs, n_keys) for p in parts)
+
+
+def test_no_queries_get_no_votes(crowd):
+    query, keys, values = crowd
+    votes = vote_in_chunks(query[:0], keys, values, rule=RULE)
+    assert votes.mean.shape == (0, 2)
+    assert votes.log_weight.shape == (0, 1)
+
+
+@pytest.mark.parametrize("n_pairs", [8, 10**6])
+@pytest.mark.parametrize("n_neighbors", [None, 2])
+def test_leaving_ones_own_key_out_is_removing_it(crowd, n_pairs, n_neighbors):
+    _, keys, values = crowd
+    rule = RULE._replace(n_neighbors=n_neighbors)
+    own = torch.tensor([6, 2, 2])  # queries in any order, a key asked twice
+    found = vote_in_chunks(keys[own], keys, values, rule=rule, own=own, n_pairs=n_pairs)
+    for i, row in enumerate(own.tolist()):
+        left = [j for j in range(8) if j != row]
+        one = soft_vote(keys[row][None], keys[left], values[left], rule=rule)
+        assert_same([part[i : i + 1] for part in found], one)
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 3, 8])
+def test_the_hard_rule_is_scikit_learns(crowd, n_neighbors):
+    query, keys, values = crowd
+    theirs = KNeighborsRegressor(n_neighbors).fit(keys.numpy(), values.numpy())
+    rule = Rule(euclidean, n_neighbors=n_neighbors)
+    np.testing.assert_allclose(
+        soft_vote(query, keys, values, rule=rule).mean, theirs.predict(query.numpy())
+    )
+
+
+def test_the_hard_rule_with_weights_is_a_weighted_mean_of_the_nearest(crowd):
+    query, keys, values = crowd
+    weights = np.array([1, 0.5, 3, 1, 2, 0.1, 1, 4])
+    found = soft_vote(
+        *crowd,
+        rule=Rule(euclidean, n_neighbors=3),
+        log_weights=torch.from_numpy(weights).log(),
+    )
+    near = NearestNeighbors(n_neighbors=3).fit(keys.numpy())
+    for i, rows in enumerate(near.kneighbors(query.numpy(), return_distance=False)):
+        np.testing.assert_allclose(
+            found.mean[i], np.average(values[rows], axis=0, weights=weights[rows])
+        )
+        assert found.log_weight[i].item() == pytest.approx(np.log(weights[rows].sum()))
+
+
+def test_more_neighbors_than_keys_are_all_keys(crowd):
+    votes = soft_vote(*crowd, rule=Rule(euclidean, n_neighbors=100))
+    torch.testing.assert_close(votes.mean, crowd[2].mean(0).expand(5, 2))
+
+
+def test_the_cold_limit_of_the_soft_rule_is_one_neighbor(crowd):
+    torch.testing.assert_close(
+        soft_vote(*crowd, rule=Rule(euclidean, 1e-4)).mean,
+        soft_vote(*crowd, rule=Rule(euclidean, n_neighbors=1)).mean,
+    )
+
+
+def test_the_hot_limit_of_the_soft_rule_is_the_mean(crowd):
+    torch.testing.assert_close(
+        soft_vote(*crowd, rule=Rule(euclidean, 1e9)).mean,
+        crowd[2].mean(0).expand(5, 2),
+    )
+
+
+@pytest.mark.parametrize("kernel", [exponential, student])
+def test_the_slope_of_the_vote_is_that_of_finite_differences(crowd, draw, kernel):
+    silent = torch.zeros(5, 8, dtype=torch.bool)
+    silent[0, 1:7] = silent[3, 0] = True
+
+    def vote(query, keys, values, log_weights, temperature):
+        rule = Rule(euclidean, temperature, kernel)
+        return tuple(
+            soft_vote(
+                query, keys, values, rule=rule, log_weights=log_weights, silent=silent
+            )
+        )
+
+    inputs = (*crowd, draw(8), torch.tensor(0.7).double())
+    assert torch.autograd.gradcheck(vote, [part.requires_grad_() for part in inputs])
+
+
+def test_keys_without_values_are_refused(crowd):
+    query, keys, values = crowd
+    with pytest.raises(ValueError) as error:
+        soft_vote(query, keys, values[:-1], rule=RULE)
+    assert str(error.value) == (
+        "keys and values must describe the same rows: len(keys)=8, len(values)=7"
+    )

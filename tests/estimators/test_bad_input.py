@@ -1,0 +1,292 @@
+"""Bad input gets a sentence that names the value and the way out, word for word."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from tests.estimators.tables import classes_of, mixed_table, numbers_of
+
+import modernnca
+from modernnca import ModernNCAClassifier, ModernNCARegressor, TableError
+
+X = np.random.RandomState(0).randn(40, 3)
+Y = np.arange(40) % 2
+QUICK = {"max_epochs": 1, "random_state": 0}
+
+
+def says(text: str) -> str:
+    return f"^{re.escape(text)}$"
+
+
+def fails(text: str, error: type[Exception] = ValueError):
+    return pytest.raises(error, match=says(text))
+
+
+CHOICES = {
+    "preset": (
+        "Unknown preset 'x'; choose one of: default, linear, nca-v0, nca-v1, nca-v2, "
+        "nca-v3, nca-v4, paper, tabcon."
+    ),
+    "numbers": (
+        "Unknown treatment of numbers 'x'; choose one of: none, quantile, robust, "
+        "standard."
+    ),
+    "categories": (
+        "Unknown treatment of categories 'x'; choose one of: grouped, onehot."
+    ),
+    "encoding": (
+        "Unknown encoding 'x'; choose one of: none, pbld, periodic, ple, plr, plr-lite."
+    ),
+    "embedding": (
+        "Unknown embedding 'x'; choose one of: layernorm, linear, mlp, residual."
+    ),
+    "distance": (
+        "Unknown distance 'x'; choose one of: cosine, dot, euclidean, manhattan, "
+        "squared-euclidean."
+    ),
+    "loss": "Unknown loss 'x'; choose one of: log, mcml, sum, t-distribution.",
+    "sampler": (
+        "Unknown sampler 'x'; choose one of: all, batch, class-wise, distance, random."
+    ),
+    "prediction": "Unknown prediction 'x'; choose one of: knn, soft.",
+    "optimizer": "Unknown optimizer 'x'; choose one of: adamw, lbfgs, sgd.",
+    "stopping_metric": (
+        "Unknown stopping_metric 'x'; choose one of: accuracy, auc, balanced-accuracy, "
+        "log-loss."
+    ),
+    "refit": "Unknown refit 'x'; choose one of: full, remember.",
+    "device": "Unknown device 'x'; choose one of: auto, cpu, cuda, mps.",
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_an_unknown_name_gets_the_list_of_names(name):
+    with fails(CHOICES[name]):
+        ModernNCAClassifier(**{name: "x"}).fit(X, Y)
+
+
+RANGES = [
+    ("dim", 0, "dim must be a whole number of at least 1; got 0."),
+    ("dim", 2.5, "dim must be a whole number of at least 1; got 2.5."),
+    ("dim", "big", "dim must be a whole number of at least 1; got 'big'."),
+    ("dropout", 1, "dropout must be a number of at least 0 and below 1; got 1."),
+    ("sample_rate", 0, "sample_rate must be a number above 0 and at most 1; got 0."),
+    ("learning_rate", -1, "learning_rate must be a number above 0; got -1."),
+    ("temperature", 0, "temperature must be a number above 0 or 'learned'; got 0."),
+    (
+        "batch_size",
+        "huge",
+        "batch_size must be a whole number of at least 1 or 'by-size'; got 'huge'.",
+    ),
+    (
+        "max_sampled",
+        -5,
+        "max_sampled must be a whole number of at least 1 or None; got -5.",
+    ),
+    ("time_limit", 0, "time_limit must be a number of seconds above 0; got 0."),
+    (
+        "validation_fraction",
+        1.0,
+        "validation_fraction must be a number of at least 0 and below 1; got 1.0.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "text"), RANGES)
+def test_a_number_out_of_range_gets_the_range(name, value, text):
+    with fails(text):
+        ModernNCAClassifier(**{name: value}).fit(X, Y)
+
+
+def test_regression_names_the_losses_and_samplers_that_it_has():
+    with fails(
+        "Unknown loss for regression 'mcml'; choose one of: log, t-distribution."
+    ):
+        ModernNCARegressor(loss="mcml").fit(X, X[:, 0])
+    with fails(
+        "Unknown sampler for regression 'class-wise'; choose one of: all, batch, "
+        "distance, random."
+    ):
+        ModernNCARegressor(sampler="class-wise").fit(X, X[:, 0])
+    with fails(
+        "label_smoothing is for classes; leave it at 0 for regression (got 0.1)."
+    ):
+        ModernNCARegressor(label_smoothing=0.1).fit(X, X[:, 0])
+    with fails(
+        "class_weight is for classes; leave it at None for regression (got 'balanced') "
+        "or use sample_weight."
+    ):
+        ModernNCARegressor(class_weight="balanced").fit(X, X[:, 0])
+
+
+def test_a_heavy_tailed_kernel_needs_a_distance_from_zero():
+    with fails(
+        "The loss 't-distribution' needs a distance that is 0 for equal rows; instead "
+        "of distance='cosine' choose one of: euclidean, manhattan, squared-euclidean."
+    ):
+        ModernNCAClassifier(loss="t-distribution", distance="cosine").fit(X, Y)
+
+
+def test_a_device_that_is_not_there_is_said():
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with fails(
+        "device='cuda' was asked for, but this machine has none; choose 'auto' or "
+        "'cpu'."
+    ):
+        ModernNCAClassifier(device="cuda").fit(X, Y)
+
+
+def test_gaps_in_the_target_are_named():
+    y = numbers_of(mixed_table(40))
+    y[3] = np.nan
+    with fails("Input y contains NaN: row 3 has no label; drop such rows before fit."):
+        ModernNCARegressor().fit(X, y)
+    labels = classes_of(mixed_table(40)).astype(object)
+    labels[5] = None
+    with fails("Input y contains NaN: row 5 has no label; drop such rows before fit."):
+        ModernNCAClassifier().fit(X, labels)
+
+
+def test_infinite_targets_are_named():
+    y = X[:, 0].copy()
+    y[7] = np.inf
+    with fails(
+        "Input y contains infinity or a value too large for dtype('float64'): row 7 is "
+        "inf; drop or clip such rows before fit."
+    ):
+        ModernNCARegressor().fit(X, y)
+
+
+def test_one_class_is_not_enough():
+    with fails("y has one class only ('yes'); a classifier needs at least two."):
+        ModernNCAClassifier().fit(X, ["yes"] * 40)
+
+
+def test_a_constant_target_is_predicted():
+    model = ModernNCARegressor(**QUICK).fit(X, np.full(40, 42.5))
+    assert (model.predict(X) == 42.5).all()
+
+
+def test_one_row_is_not_enough():
+    with fails(
+        "Found a table with n_samples=1, but a row needs a neighbor: give at least 2 "
+        "rows."
+    ):
+        ModernNCARegressor().fit(X[:1], [1.0])
+
+
+def test_two_rows_are_enough():
+    model = ModernNCAClassifier(**QUICK).fit([[0.0], [1.0]], ["a", "b"])
+    assert model.predict([[0.1], [0.9]]).tolist() == ["a", "b"]
+
+
+def test_a_table_without_columns_is_refused():
+    with fails(
+        "Found a table with 0 feature(s) (shape=(40, 0)) while a minimum of 1 is "
+        "required."
+    ):
+        ModernNCAClassifier().fit(pd.DataFrame(index=range(40)), Y)
+
+
+def test_a_name_that_occurs_twice_is_refused():
+    frame = pd.DataFrame(X, columns=["a", "b", "a"])
+    with fails("The column name 'a' occurs twice; rename one of them."):
+        ModernNCAClassifier().fit(frame, Y)
+
+
+def test_a_missing_column_at_prediction_is_named():
+    frame = mixed_table()
+    model = ModernNCAClassifier(**QUICK).fit(frame, classes_of(frame))
+    with fails(
+        "The table lacks the column 'size', which was there in fit.", TableError
+    ):
+        model.predict(frame.drop(columns="size"))
+    with fails(
+        "The table has the column 'z', which was not there in fit; drop it first.",
+        TableError,
+    ):
+        model.predict(frame.assign(z=1))
+
+
+def test_a_column_of_another_kind_at_prediction_is_named():
+    frame = mixed_table()
+    model = ModernNCAClassifier(**QUICK).fit(frame, classes_of(frame))
+    with fails(
+        "The column 'size' held numbers in fit, but now holds text, such as 'abc'; "
+        "convert it first.",
+        TableError,
+    ):
+        model.predict(frame.assign(size="abc"))
+
+
+def test_a_table_of_another_width_is_refused():
+    model = ModernNCAClassifier(**QUICK).fit(X, Y)
+    with fails(
+        "X has 2 features, but ModernNCAClassifier is expecting 3 features as input; "
+        "give the same columns as in fit."
+    ):
+        model.predict(X[:, :2])
+    with fails(
+        "X has 2 features, but ModernNCAClassifier is expecting 3 features as input; "
+        "give the same columns as in fit."
+    ):
+        ModernNCAClassifier(**QUICK).fit(X, Y, eval_set=(X[:, :2], Y))
+
+
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "transform", "kneighbors"]
+)
+def test_answering_before_fit_says_what_to_call(method):
+    with fails(
+        "This ModernNCAClassifier is not fitted yet; call fit(X, y) first.",
+        NotFittedError,
+    ):
+        getattr(ModernNCAClassifier(), method)(X)
+
+
+def test_saving_before_fit_says_what_to_call(tmp_path):
+    with fails(
+        "This ModernNCARegressor is not fitted yet; call fit(X, y) first.",
+        NotFittedError,
+    ):
+        ModernNCARegressor().save(tmp_path / "m.mnca")
+
+
+def test_more_neighbors_than_rows_are_refused():
+    model = ModernNCAClassifier(**QUICK).fit(X, Y)
+    with fails(
+        "n_neighbors must be between 1 and the number of remembered rows, 40; got 41."
+    ):
+        model.kneighbors(X, n_neighbors=41)
+
+
+def test_an_eval_set_that_is_no_pair_is_refused():
+    with fails("eval_set must be a pair (X, y) of rows to stop by; got ndarray."):
+        ModernNCAClassifier().fit(X, Y, eval_set=X)
+
+
+def test_a_class_that_is_only_in_the_eval_set_is_named():
+    with fails("The label 2 was not there in fit; the classes are: 0, 1."):
+        ModernNCAClassifier().fit(X, Y, eval_set=(X, Y + 1))
+
+
+def test_a_checkpoint_needs_a_seed(tmp_path):
+    with fails(
+        "checkpoint_dir needs random_state to be a whole number, or a resumed fit "
+        "could not go on as it began; got None."
+    ):
+        ModernNCAClassifier(checkpoint_dir=tmp_path).fit(X, Y)
+
+
+def test_negative_weights_are_refused():
+    with pytest.raises(ValueError, match="Negative values in data passed"):
+        ModernNCAClassifier().fit(X, Y, sample_weight=-np.ones(40))
+
+
+def test_the_public_door_is_complete():
+    assert all(hasattr(modernnca, name) for name in modernnca.__all__)

@@ -1,0 +1,149 @@
+"""Every variant of the paper runs on the same estimator, by name."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.model_selection import train_test_split
+from tests.estimators.tables import classes_of, mixed_table, numbers_of
+
+from modernnca import PRESETS, ModernNCAClassifier, ModernNCARegressor
+from modernnca.core.distances import DISTANCES
+from modernnca.core.embed import EMBEDDINGS
+from modernnca.core.encode import ENCODINGS
+from modernnca.core.losses import LOSSES
+from modernnca.core.samplers import SAMPLERS
+from modernnca.table.categories import CATEGORIES
+from modernnca.table.numbers import NUMBERS
+from modernnca.train.optim import OPTIMIZERS
+
+FRAME = mixed_table(60)
+VARIANTS = [
+    {name: value}
+    for name, values in {
+        "numbers": NUMBERS,
+        "categories": CATEGORIES,
+        "encoding": ENCODINGS,
+        "distance": DISTANCES,
+        "loss": LOSSES,
+        "sampler": SAMPLERS,
+        "optimizer": OPTIMIZERS,
+        "preset": PRESETS,
+        "prediction": ["soft", "knn"],
+    }.items()
+    for value in values
+] + [{"embedding": name, "n_blocks": 2, "d_block": 16} for name in EMBEDDINGS]
+ONLY_CLASSES = ("sum", "mcml", "class-wise", "tabcon", *(f"nca-v{i}" for i in range(4)))
+
+
+def named(settings):
+    return "-".join(map(str, settings.values()))
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=named)
+def test_a_variant_classifies(settings):
+    model = ModernNCAClassifier(**settings, max_epochs=2, random_state=0)
+    model.fit(FRAME, classes_of(FRAME))
+    assert np.isfinite(model.predict_proba(FRAME)).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [s for s in VARIANTS if not any(v in ONLY_CLASSES for v in s.values())],
+    ids=named,
+)
+def test_a_variant_regresses(settings):
+    model = ModernNCARegressor(**settings, max_epochs=2, random_state=0)
+    model.fit(FRAME, numbers_of(FRAME))
+    assert np.isfinite(model.predict(FRAME)).all()
+
+
+LEARNING = [
+    {"distance": "squared-euclidean"},
+    {"distance": "manhattan", "temperature": 5.0},
+    {"distance": "cosine"},
+    {"distance": "dot"},
+    {"loss": "sum"},
+    {"loss": "mcml"},
+    {"loss": "t-distribution"},
+    {"label_smoothing": 0.1},
+    {"sampler": "distance"},
+    {"sampler": "class-wise", "sample_rate": 0.2},
+    {"encoding": "pbld", "d_encoding": 8, "n_frequencies": 16, "frequency_scale": 0.1},
+    {"encoding": "ple"},
+    {"n_blocks": 1},
+    {"embedding": "layernorm", "n_blocks": 1},
+    {"embedding": "residual", "n_blocks": 1},
+]
+
+
+@pytest.mark.parametrize("settings", LEARNING, ids=named)
+def test_a_variant_learns(settings):
+    X, y = load_wine(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
+    model = ModernNCAClassifier(**settings, max_epochs=30, random_state=0).fit(X, y)
+    assert model.score(X_test, y_test) > 0.9
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"loss": "t-distribution"}, {"sampler": "distance"}, {"n_blocks": 1}],
+    ids=named,
+)
+def test_a_variant_learns_numbers(settings):
+    X, y = load_diabetes(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+    model = ModernNCARegressor(**settings, max_epochs=30, random_state=0).fit(X, y)
+    assert model.score(X_test, y_test) > 0.2
+
+
+def test_a_learned_temperature_moves_and_a_fixed_one_does_not():
+    X, y = load_wine(return_X_y=True)
+    temperatures = [
+        ModernNCAClassifier(temperature=t, max_epochs=5, random_state=0)
+        .fit(X, y)
+        .members_[0]
+        .net.temperature.item()
+        for t in (2.0, "learned")
+    ]
+    assert temperatures[0] == pytest.approx(2.0)
+    assert temperatures[1] != pytest.approx(1.0, abs=1e-4)
+
+
+def test_few_valued_numbers_may_skip_the_encoding():
+    X = np.c_[np.random.RandomState(0).randn(60), np.arange(60) % 3]
+    y = np.arange(60) % 2
+    shapes = [
+        ModernNCAClassifier(few_values=k, max_epochs=1).fit(X, y).members_[0].net.shape
+        for k in (0, 3)
+    ]
+    assert [(s.n_numbers, s.n_plain) for s in shapes] == [(2, 0), (1, 1)]
+
+
+def test_the_paper_preset_is_the_public_default():
+    paper = PRESETS["paper"]
+    expected = {
+        "dim": 128,
+        "n_blocks": 0,
+        "encoding": "plr-lite",
+        "n_frequencies": 77,
+        "frequency_scale": 0.0443136,
+        "d_encoding": 34,
+        "sample_rate": 0.5,
+        "max_sampled": None,
+        "temperature": 1.0,
+        "optimizer": "adamw",
+        "learning_rate": 0.01,
+        "weight_decay": 2e-4,
+        "batch_size": 1024,
+        "patience": 20,
+        "stopping_metric": ("accuracy", "mae"),
+        "refit": None,
+        "n_members": 1,
+    }
+    assert {name: getattr(paper, name) for name in expected} == expected
+
+
+def test_an_argument_overrides_the_preset():
+    model = ModernNCAClassifier(preset="paper", dim=8, max_epochs=1)
+    model.fit(FRAME, classes_of(FRAME))
+    assert (model.settings_.dim, model.settings_.learning_rate) == (8, 0.01)

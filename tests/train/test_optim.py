@@ -1,0 +1,82 @@
+"""Optimizers: one step by hand, and parameters with a rate of their own."""
+
+import pytest
+import torch
+from torch import nn
+
+from modernnca.train.optim import build_adamw, build_lbfgs, build_sgd
+
+
+class Two(nn.Module):
+    """A plain parameter and one with three times the rate, both at 2."""
+
+    def __init__(self):
+        super().__init__()
+        self.plain = nn.Parameter(torch.tensor(2.0).double())
+        self.fast = nn.Parameter(torch.tensor(2.0).double())
+        self.fast.rate_factor = 3.0
+
+
+@pytest.fixture
+def module():
+    return Two()
+
+
+def step(module, optimizer, slope):
+    """One step with the same slope for both parameters."""
+
+    def closure():
+        optimizer.zero_grad()
+        loss = slope * (module.plain + module.fast)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return module.plain.item(), module.fast.item()
+
+
+def test_sgd_steps_by_hand(module):
+    # Rate 0.1, slope 1, decay 0.5 on the plain one: 2 - 0.1 (1 + 0.5 * 2) = 1.8.
+    found = step(module, build_sgd(module, 0.1, 0.5), 1.0)
+    assert found == pytest.approx((1.8, 2 - 0.3 * 1))
+
+
+def test_sgd_has_no_momentum(module):
+    optimizer = build_sgd(module, 0.1, 0.0)
+    step(module, optimizer, 1.0)
+    assert step(module, optimizer, 1.0) == pytest.approx((1.8, 1.4))
+
+
+def test_adamw_steps_by_hand(module):
+    # The first step is the rate, whatever the slope; the decay is apart: 2 (1 - 0.05).
+    found = step(module, build_adamw(module, 0.1, 0.5), 7.0)
+    assert found == pytest.approx((2 * 0.95 - 0.1, 2 - 0.3))
+
+
+@pytest.mark.parametrize("build", [build_adamw, build_sgd])
+def test_a_rate_factor_makes_a_group_without_decay(module, build):
+    groups = build(module, 0.01, 0.2).param_groups
+    assert [(g["lr"], g["weight_decay"]) for g in groups] == [
+        (0.01, 0.2),
+        (pytest.approx(0.03), 0.0),
+    ]
+    assert groups[0]["params"] == [module.plain]
+    assert groups[1]["params"] == [module.fast]
+
+
+def test_plain_modules_have_one_group():
+    assert len(build_adamw(nn.Linear(2, 2), 0.01, 0.2).param_groups) == 1
+
+
+def test_lbfgs_solves_a_quadratic_in_one_step(module):
+    optimizer = build_lbfgs(module, 1.0, 0.0)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (module.plain - 5) ** 2 + 10 * (module.fast + 1) ** 2
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert module.plain.item() == pytest.approx(5, abs=1e-4)
+    assert module.fast.item() == pytest.approx(-1, abs=1e-4)

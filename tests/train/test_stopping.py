@@ -1,0 +1,61 @@
+"""Stopping: what is better, and what is kept of the best."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from modernnca.train.stopping import Best, better
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ((0.9, 5.0), (0.8, 1.0), True),  # the score decides
+        ((0.8, 1.0), (0.9, 5.0), False),
+        ((0.9, 1.0), (0.9, 2.0), True),  # then the loss
+        ((0.9, 2.0), (0.9, 2.0), False),
+        ((math.nan, 0.0), (0.1, 1.0), False),
+        ((0.9, math.nan), (0.9, 1.0), False),
+        ((-5.0, 1.0), (-math.inf, math.inf), True),
+    ],
+)
+def test_what_is_better(new, old, expected):
+    assert better(new, old) is expected
+
+
+def test_the_best_is_a_copy_with_the_buffers():
+    module = nn.BatchNorm1d(2)
+    best = Best(module)
+    module(torch.randn(5, 2))
+    best.see(1, (0.5, 1.0))
+    kept = {name: value.clone() for name, value in module.state_dict().items()}
+    module(torch.randn(5, 2))  # the statistics move on
+    with torch.no_grad():
+        module.weight.fill_(7)
+    best.restore()
+    assert all(torch.equal(v, kept[k]) for k, v in module.state_dict().items())
+
+
+def test_nothing_judged_means_the_first_weights():
+    module = nn.Linear(1, 1)
+    first = module.weight.item()
+    best = Best(module)
+    nn.init.zeros_(module.weight)
+    best.restore()
+    assert (best.epoch, module.weight.item()) == (0, first)
+
+
+def test_the_state_is_all_of_it():
+    module = nn.Linear(1, 1)
+    best = Best(module)
+    best.see(1, (0.5, 1.0))
+    best.see(2, (0.4, 1.0))
+    other = Best(nn.Linear(1, 1))
+    other.load_state(best.state())
+    assert (other.epoch, other.verdict, other.n_since) == (1, (0.5, 1.0), 1)
+    other.restore()
+    assert torch.equal(other.module.weight, module.weight)
+    assert not other.see(3, (0.5, 1.0))
+    assert other.n_since == 2
