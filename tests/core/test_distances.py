@@ -127,8 +127,8 @@ def test_cosine_is_half_the_squared_euclidean_of_unit_rows(rows):
 
 @pytest.mark.parametrize("center", [10, 100, 1000])
 def test_float32_keeps_its_digits_far_from_the_origin(center, draw):
-    # torch.cdist, as in the public code, gives 0.07, 0.7 and 7 for identical rows here.
-    rows = (draw(200, 64) + center).float()
+    # torch.cdist, as in the public code, gives 0.06, 0.6 and 6 for identical rows here.
+    rows = (draw(200, 64) + center * draw(64).sign()).float()
     found, exact = euclidean(rows, rows), euclidean(rows.double(), rows.double())
     assert found.diagonal().max() < 0.01
     apart = ~torch.eye(200, dtype=torch.bool)

@@ -95,13 +95,19 @@ def test_all_are_all_and_batch_is_nobody_else():
 
 
 def test_by_distance_each_row_hears_its_own_draw():
-    crowd_ = crowd(rate=0.3)
-    sample = sample_by_distance(BATCH, crowd_)
+    sample = sample_by_distance(BATCH, crowd(rate=0.3))
     rows = heard(sample, BATCH)
-    assert [len(row) for row in rows] == [8, 8, 8]  # 0.3 of 27
+    assert [len(row) for row in rows] == [8, 8, 8]  # 0.3 of the 29 other rows
     assert rows[0] != rows[1] != rows[2]
     # Nobody is fetched whom nobody hears.
     assert set(sample.others.tolist()) == set().union(*rows) - set(BATCH.tolist())
+
+
+@pytest.mark.parametrize("n_batch", [1, 20, 30])
+def test_by_distance_the_share_is_that_of_all_rows_however_large_the_batch(n_batch):
+    batch = torch.arange(n_batch)
+    rows = heard(sample_by_distance(batch, crowd(rate=0.5)), batch)
+    assert {len(row) for row in rows} == {14}  # half of the 29 others
 
 
 def test_by_distance_hears_other_rows_of_the_batch_but_never_itself():

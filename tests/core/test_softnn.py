@@ -206,7 +206,7 @@ def test_chunks_do_not_change_the_vote(crowd, n_pairs, n_neighbors):
 def test_chunks_cover_each_query_once_and_hold_few_pairs(n_queries, n_keys, n_pairs):
     numbers = list(range(n_queries))
     parts = [numbers[chunk] for chunk in chunks(n_queries, n_keys, n_pairs)]
-    assert sum(parts, []) == numbers
+    assert [number for part in parts for number in part] == numbers
     assert all(len(p) * n_keys <= max(n_pairs, n_keys) for p in parts)
 
 

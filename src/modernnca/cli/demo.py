@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.cli.paths import writing
 from modernnca.cli.screen import new_table, show
 from modernnca.cli.tables import write_table
 
@@ -116,7 +117,9 @@ def run_trial(trial: Trial, folder: Path, *, seed: int) -> tuple[int, Outcome]:
     ours = trial.ours(random_state=seed, verbose=1).fit(named(X_fit), y_fit)
     neighbors = make_pipeline(StandardScaler(), trial.neighbors()).fit(X_fit, y_fit)
     boosting = trial.boosting(random_state=seed).fit(X_fit, y_fit)
-    ours.save(folder / f"{trial.name}.mnca")
+    out = folder / f"{trial.name}.mnca"
+    with writing(out):
+        ours.save(out)
     test = named(X_test).append_column(trial.target, pa.array(y_test))
     write_table(test, folder / f"{trial.name}.csv")
     return len(y), Outcome(

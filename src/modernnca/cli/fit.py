@@ -10,7 +10,7 @@ import typer
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 from modernnca.cli.arguments import read_arguments
-from modernnca.cli.paths import check_output
+from modernnca.cli.paths import check_output, writing
 from modernnca.cli.screen import columns_table, printable, show, training_in_words
 from modernnca.cli.tables import check_columns, in_short, read_table
 from modernnca.cli.task import Target, Task, guess_task, target_of
@@ -86,35 +86,29 @@ def fit(
     """
     check_output(out)
     whole = read_table(table, texts=categorical or ())
-    listed = {
-        "--target": [target],
-        "--drop": drop or [],
-        "--categorical": categorical or [],
-        "--numerical": numerical or [],
-    }
-    for option, names in listed.items():
-        check_columns(whole, names, option=option)
+    check_columns(whole, [target], option="--target")
+    check_columns(whole, drop or (), option="--drop")
+    check_columns(whole, categorical or (), option="--categorical")
+    check_columns(whole, numerical or (), option="--numerical")
     goal = target_of(whole, target)
     chosen = guess_task(goal.values) if task is Task.AUTO else task
-    estimator = ESTIMATORS[chosen]
-    arguments = {
-        "preset": preset,
-        "categorical_columns": categorical,
-        "numerical_columns": numerical,
-        "time_limit": time_limit,
-        "random_state": seed,
-        "device": device,
-        "verbose": 0 if quiet else 1,
-    }
-    given = read_arguments(settings or (), estimator().get_params(deep=False))
-    model = estimator(**arguments | given)
-
-    lines = _goal_in_words(target, goal, chosen, guessed=task is Task.AUTO)
-    _say(lines, quiet=quiet)
+    model = ESTIMATORS[chosen](
+        preset=preset,
+        categorical_columns=categorical,
+        numerical_columns=numerical,
+        time_limit=time_limit,
+        random_state=seed,
+        device=device,
+        verbose=0 if quiet else 1,
+    )
+    model.set_params(**read_arguments(settings or (), model.get_params(deep=False)))
+    if not quiet:
+        _announce(target, goal, chosen, guessed=task is Task.AUTO)
     X = whole.drop_columns([*{target, *(drop or ())}]).take(pa.array(goal.rows))
     model.fit(X, goal.values)
     model.remembered_ = _numbered_as_in_the_file(model.remembered_, goal.rows)
-    model.save(out, rows=not no_rows)
+    with writing(out):
+        model.save(out, rows=not no_rows)
     if not quiet:
         _report(model, out)
 
@@ -124,25 +118,19 @@ def _numbered_as_in_the_file(part: Any, rows: np.ndarray) -> Any:
     return replace(part, origin=rows[part.origin])
 
 
-def _goal_in_words(name: str, goal: Target, task: Task, *, guessed: bool) -> list[str]:
-    """Say what is going to be learned."""
+def _announce(name: str, goal: Target, task: Task, *, guessed: bool) -> None:
+    """Say what is going to be learned, and how to learn something else."""
     what = "numbers"
     if task is Task.CLASSIFICATION:
         classes = [printable(value) for value in np.unique(goal.values).tolist()]
         what = f"{len(classes):,} classes ({in_short(classes, n=_N_CLASSES_NAMED)})"
-    lines = [f"{task.capitalize()}: {printable(name)!r} holds {what}."]
+    said = f"{task.capitalize()}: the target {printable(name)} holds {what}."
     if guessed and goal.values.dtype.kind in "biuf":
         other = Task.REGRESSION if task is Task.CLASSIFICATION else Task.CLASSIFICATION
-        lines[0] += f" If that is wrong: --task {other}."
-    lines.append(f"Learning from {len(goal.rows):,} rows.")
-    if goal.n_missing:
-        lines[1] += f" Left out, since the target is missing: {goal.n_missing:,} rows."
-    return lines
-
-
-def _say(lines: list[str], *, quiet: bool) -> None:
-    for line in [] if quiet else lines:
-        typer.echo(line)
+        said += f" If not, add --task {other}."
+    typer.echo(said)
+    left_out = f"; {goal.n_missing:,} without a target left out" * (goal.n_missing > 0)
+    typer.echo(f"Learning from {len(goal.rows):,} rows{left_out}.")
 
 
 def _report(model: Any, out: Path) -> None:

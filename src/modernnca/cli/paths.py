@@ -37,10 +37,22 @@ def check_output(path: Path) -> None:
 
 
 @contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say which file it was, if what the block writes fails (no space left, say)."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            f"Cannot write {str(path)!r}: {error.strerror or error}; "
+            "make room, or choose another place with --out."
+        ) from error
+
+
+@contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write to, which takes the place of `path` if the block succeeds.
 
-    If anything goes wrong (no space left, say), a file that was there before stays.
+    If anything goes wrong, a file that was there before stays.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -9,7 +9,7 @@ from rich.table import Table
 # Their scores are negated inside, so that higher is better.
 _ERRORS = ("log-loss", "rmse", "mae")
 _ENDINGS = {
-    "patience": "no better score in {patience} epochs",
+    "patience": "no better score since",
     "max_epochs": "max_epochs was reached",
     "time_limit": "the time was up",
     "interrupted": "stopped by Ctrl-C",
@@ -61,15 +61,14 @@ def columns_table(columns: list[dict[str, Any]]) -> Table:
 
 def training_in_words(model: Any) -> list[str]:
     """Say how the training of each network went, in a line each."""
-    settings, lines = model.settings_, []
+    metric, lines = model.settings_.stopping_metric, []
     for member, best in enumerate(model.best_epochs_):
         epochs = [epoch for epoch in model.history_ if epoch.member == member]
-        ended = _ENDINGS.get(model.ended_[member], model.ended_[member])
-        end = ended.format(patience=settings.patience)
+        end = _ENDINGS.get(model.ended_[member], model.ended_[member])
         head = f"network {member + 1}: " if len(model.best_epochs_) > 1 else ""
         said = "no epoch was judged"
         if best:
-            score = score_in_words(settings.stopping_metric, epochs[best - 1].score)
+            score = score_in_words(metric, epochs[best - 1].score)
             said = f"validation {score} at epoch {best} of {len(epochs)}"
         lines.append(f"{head}{said} ({end})")
     return lines

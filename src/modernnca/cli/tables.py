@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
-from modernnca.cli.paths import check_input, written_whole
+from modernnca.cli.paths import check_input, writing, written_whole
 
 # A row must fit into a block, and so must the header: wide tables need large ones.
 _BLOCK = 1 << 24
@@ -48,6 +48,10 @@ def _read_parquet(path: Path, texts: Collection[str]) -> pa.Table:
     """Read a table, without the row numbers that pandas may have put beside it."""
     with pa_parquet.ParquetFile(path) as file:
         table = file.read()
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):  # of which pyarrow cannot take rows
+            cells = table.column(place).cast(pa.string())
+            table = table.set_column(place, field.name, cells)
     return table.drop_columns(
         [name for name in table.column_names if _INDEX_OF_PANDAS.fullmatch(name)]
     )
@@ -167,7 +171,7 @@ def in_short(names: Collection[str], *, n: int) -> str:
 
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a table to a file, whole or not at all."""
-    with written_whole(path) as file:
+    with writing(path), written_whole(path) as file:
         format_of(path).write(table, file)
 
 

@@ -1,0 +1,152 @@
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
+import pytest
+
+from modernnca import ModernNCAClassifier, ModernNCARegressor, load
+from modernnca.cli.tables import read_table
+
+SHORT = ("--set", "max_epochs=2")
+
+
+def test_it_says_what_it_understood_how_well_it_went_and_where_the_model_is(
+    shell, shop
+):
+    result = shell(
+        *("fit", shop, "-t", "bought", "-o", "m.mnca", "--categorical", "zip", *SHORT)
+    )
+    assert result.exit_code == 0, result.stderr
+    said = result.stdout
+    assert said.startswith(
+        "Classification: the target bought holds 2 classes (no, yes).\n"
+        "Learning from 87 rows; 3 without a target left out.\n"
+    )
+    columns = {tuple(line.split()[:2]) for line in said.splitlines()}
+    assert ("age", "number") in columns
+    assert ("zip", "category") in columns
+    assert ("joined", "datetime") in columns
+    model = load("m.mnca")
+    best = model.best_epochs_[0]
+    score = model.history_[best - 1].score
+    assert (
+        f"Validation accuracy {score:.4g} at epoch {best} of 2 "
+        "(max_epochs was reached).\nSaved to m.mnca (" in said
+    )
+    assert "epoch" in result.stderr  # the progress bar
+    assert "Error" not in result.stderr
+
+
+def test_it_learns_what_the_python_api_learns(shell, shop):
+    shell("fit", shop, "-t", "spent", "-o", "m.mnca", "--drop", "id", *SHORT)
+    table = read_table(shop)
+    X = table.drop_columns(["id", "spent"])
+    model = ModernNCARegressor(max_epochs=2, random_state=0)
+    model.fit(X, table["spent"].to_numpy())
+    np.testing.assert_array_equal(load("m.mnca").predict(X), model.predict(X))
+
+
+def test_a_number_is_predicted_and_its_error_shown_as_an_error(shell, shop):
+    result = shell("fit", shop, "-t", "spent", "-o", "m.mnca", *SHORT)
+    assert result.stdout.startswith(
+        "Regression: the target spent holds numbers. "
+        "If not, add --task classification.\n"
+    )
+    assert "Validation rmse " in result.stdout
+    assert "rmse -" not in result.stdout
+
+
+def test_quiet_prints_nothing(shell, shop):
+    result = shell("fit", shop, "-t", "spent", "-o", "m.mnca", "--quiet", *SHORT)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".tsv", ".CSV"])
+def test_every_format_gives_the_same_model(shell, shop, ending):
+    table = read_table(shop)
+    if ending == ".parquet":
+        pa_parquet.write_table(table, "t.parquet")
+    else:
+        options = pa_csv.WriteOptions(delimiter="\t" if ending == ".tsv" else ",")
+        pa_csv.write_csv(table, f"t{ending}", options)
+    for path, out in ((shop, "a.mnca"), (f"t{ending}", "b.mnca")):
+        result = shell("fit", path, "-t", "bought", "-o", out, *SHORT)
+        assert result.exit_code == 0, result.stderr
+    X = table.drop_columns(["bought"])
+    np.testing.assert_array_equal(
+        load("a.mnca").predict_proba(X), load("b.mnca").predict_proba(X)
+    )
+
+
+def test_settings_reach_the_estimator(shell, shop):
+    result = shell(
+        *("fit", shop, "-t", "bought", "-o", "m.mnca", "--preset", "linear", *SHORT),
+        *("--set", "dim=7", "--set", "patience=None", "--set", "distance=manhattan"),
+        *("--set", "learning_rate=1e-3", "--set", "indicators=true", "--seed", "5"),
+        *("--numerical", "zip", "--time-limit", "100", "--device", "cpu"),
+    )
+    assert result.exit_code == 0, result.stderr
+    model = load("m.mnca")
+    assert model.settings_.embedding == "linear"
+    assert model.settings_.dim == 7
+    assert model.settings_.patience is None
+    assert model.settings_.distance == "manhattan"
+    assert model.settings_.learning_rate == 0.001
+    assert model.settings_.indicators is True
+    assert model.get_params()["random_state"] == 5
+    assert model.get_params()["time_limit"] == 100
+    kinds = {column["name"]: column["kind"] for column in model.table_.describe()}
+    assert kinds["zip"] == "number"
+
+
+def test_classes_that_are_whole_numbers_stay_whole_numbers(shell):
+    table = pa.table({"x": list(range(40)), "y": [i % 2 + 3 for i in range(40)]})
+    pa_csv.write_csv(table, "t.csv")
+    result = shell("fit", "t.csv", "-t", "y", "-o", "m.mnca", *SHORT)
+    assert result.stdout.startswith(
+        "Classification: the target y holds 2 classes (3, 4). "
+        "If not, add --task regression.\n"
+    )
+    model = load("m.mnca")
+    assert isinstance(model, ModernNCAClassifier)
+    assert model.classes_.dtype == np.int64
+
+
+def test_the_task_can_be_given(shell):
+    table = pa.table({"x": list(range(40)), "y": [i % 2 + 3 for i in range(40)]})
+    pa_csv.write_csv(table, "t.csv")
+    shell("fit", "t.csv", "-t", "y", "-o", "m.mnca", "--task", "regression", *SHORT)
+    assert isinstance(load("m.mnca"), ModernNCARegressor)
+
+
+def test_listed_categories_keep_their_leading_zeros(classifier_file):
+    model = load(classifier_file)
+    columns = {column.name: column for column in model.table_.schema_.columns}
+    assert columns["zip"].held == "text"
+    assert columns["zip"].kind == "category"
+
+
+def test_dropped_columns_are_not_asked_for(classifier_file):
+    names = list(load(classifier_file).feature_names_in_)
+    assert names == ["age", "color", "zip", "joined", "member"]
+
+
+def test_no_rows_leaves_the_raw_rows_out(classifier_file, regressor_file):
+    assert len(load(classifier_file).remembered_.table.columns) == 5
+    assert len(load(regressor_file).remembered_.table.columns) == 0
+
+
+def test_neighbors_are_numbered_as_in_the_file(classifier_file, shop):
+    bought = read_table(shop)["bought"].to_pylist()
+    origin = load(classifier_file).remembered_.origin
+    assert sorted(origin) == [row for row, b in enumerate(bought) if b is not None]
+
+
+def test_of_many_columns_only_some_are_shown(shell):
+    rows = np.random.default_rng(0).normal(size=(45, 30))
+    table = pa.table({f"column{i}": cells for i, cells in enumerate(rows)})
+    pa_csv.write_csv(table, "t.csv")
+    result = shell("fit", "t.csv", "-t", "column44", "-o", "m.mnca", *SHORT)
+    assert "column39 " in result.stdout
+    assert "column40 " not in result.stdout
+    assert "... and 4 more columns." in result.stdout

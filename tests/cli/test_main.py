@@ -1,0 +1,111 @@
+"""The commands as a whole, and the shell as a process."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from modernnca import __version__, load
+from modernnca.cli import run
+
+SHELL = [sys.executable, "-m", "modernnca.cli"]
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
+
+
+def test_the_version_is_said(shell):
+    assert shell("--version").stdout == f"modernnca {__version__}\n"
+
+
+def test_every_command_explains_itself(shell):
+    for command in ("demo", "fit", "predict", "info"):
+        assert command in shell("--help").stdout
+        result = shell(command, "-h")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "Usage: modernnca" in result.stdout
+
+
+@pytest.mark.parametrize("package", ["typer", "rich", "pyarrow"])
+def test_without_the_extra_one_line_says_what_to_install(package, monkeypatch):
+    for name in list(sys.modules):
+        if name.startswith(("modernnca.cli.", f"{package}.")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == (  # printed by Python itself, with the exit code 1
+        "modernnca's shell needs typer, rich and pyarrow: pip install 'modernnca[cli]'"
+    )
+
+
+def test_another_failed_import_is_not_hidden(monkeypatch):
+    monkeypatch.delitem(sys.modules, "modernnca.cli.main")
+    monkeypatch.setitem(sys.modules, "modernnca.cli.demo", None)
+    with pytest.raises(ImportError, match=r"modernnca\.cli\.demo"):
+        run()
+
+
+def test_ctrl_c_keeps_the_best_weights_and_saves_them(tmp_path, shop):
+    out = tmp_path / "m.mnca"
+    words = ["fit", str(shop), "-t", "spent", "-o", str(out)]
+    long = ["--set", "max_epochs=1000000", "--set", "patience=None"]
+    with subprocess.Popen(
+        SHELL + words + long,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        seen = b""
+        while b"best " not in seen:  # the bar, after an epoch
+            part = process.stderr.read1()
+            assert part, seen
+            seen += part
+        process.send_signal(signal.SIGINT)
+        process.stderr.read()
+        said = process.stdout.read().decode()
+    assert process.returncode == 0
+    assert "(stopped by Ctrl-C)." in said
+    model = load(out)
+    assert model.ended_ == ["interrupted"]
+    assert model.best_epochs_[0] >= 1
+
+
+@pytest.mark.parametrize("command", ["fit", "predict"])
+def test_a_full_disk_is_said_in_one_line(
+    shell, tmp_path, shop, classifier_file, command
+):
+    out = tmp_path / "out.csv"
+    out.write_text("before")
+    words = {
+        "fit": ("fit", shop, "-t", "spent", "--set", "max_epochs=1", "--quiet"),
+        "predict": ("predict", classifier_file, shop),
+    }[command]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        result = shell(*words, "-o", out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == (
+        f"Error: Cannot write {str(out)!r}: File too large; "
+        "make room, or choose another place with --out."
+    )
+    assert out.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_reader_that_leaves_is_no_error(shop, classifier_file):
+    words = " ".join([*SHELL, "predict", str(classifier_file), str(shop)])
+    done = subprocess.run(
+        ["bash", "-c", f"{words} --neighbors 40 | true"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert "Traceback" not in done.stderr
+    assert "Error" not in done.stderr
