@@ -68,8 +68,8 @@ def fails(shell, *words):
          "default, linear, nca-v0, nca-v1, nca-v2, nca-v3, nca-v4, paper, tabcon."),
         ("good.csv -t bought --device tpu", "Unknown device 'tpu'; "
          "choose one of: auto, cpu, cuda, mps."),
-        ("good.csv -t bought --time-limit 0", "time_limit must be a number of seconds "
-         "above 0; got 0.0."),
+        ("good.csv -t bought --time-limit 0", "time_limit must be a number above 0 "
+         "or None; got 0.0."),
         ("good.csv -t bought --numerical color", "The column 'color' is listed in "
          "numerical_columns, but holds 'red', which is no number; clean it or leave "
          "it out."),

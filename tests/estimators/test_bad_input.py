@@ -85,7 +85,9 @@ RANGES = [
         -5,
         "max_sampled must be a whole number of at least 1 or None; got -5.",
     ),
-    ("time_limit", 0, "time_limit must be a number of seconds above 0; got 0."),
+    ("time_limit", 0, "time_limit must be a number above 0 or None; got 0."),
+    ("time_limit", "1h", "time_limit must be a number above 0 or None; got '1h'."),
+    ("indicators", 1, "indicators must be True or False; got 1."),
     (
         "validation_fraction",
         1.0,
@@ -121,10 +123,10 @@ def test_regression_names_the_losses_and_samplers_that_it_has():
         ModernNCARegressor(class_weight="balanced").fit(X, X[:, 0])
 
 
-def test_a_heavy_tailed_kernel_needs_a_distance_from_zero():
+def test_a_heavy_tailed_kernel_needs_a_length():
     with fails(
-        "The loss 't-distribution' needs a distance that is 0 for equal rows; instead "
-        "of distance='cosine' choose one of: euclidean, manhattan, squared-euclidean."
+        "The loss 't-distribution' needs a distance that is a length; instead of "
+        "distance='cosine' choose one of: euclidean, manhattan."
     ):
         ModernNCAClassifier(loss="t-distribution", distance="cosine").fit(X, Y)
 

@@ -46,6 +46,14 @@ def _mend_near_pairs(
     In training such noise is harmless, and the gradient does not need it.
     """
     near = (squared < norms * 2**-10).nonzero()
+    # Tight clusters far apart have many such pairs: a product in float64 is faster.
+    if len(near) > squared.numel() // 128 and squared.device.type != "mps":
+        query, keys = query.double(), keys.double()
+        products = (query @ keys.mT).mul_(-2)
+        products += query.square().sum(-1, keepdim=True)
+        products += keys.square().sum(-1).unsqueeze(-2)
+        squared.copy_(products)
+        return
     for pairs in near.split(2**18):
         *batch, b, m = pairs.unbind(1)
         difference = query[(*batch, b)] - keys[(*batch, m)]  # (pairs, D)
@@ -78,8 +86,12 @@ def cosine(query: Tensor, keys: Tensor) -> Tensor:
     >>> cosine(torch.tensor([[2.0, 0.0]]), torch.tensor([[5.0, 0.0], [0.0, 1.0]]))
     tensor([[-1., -0.]])
     """
-    query = torch.nn.functional.normalize(query, dim=-1)
-    return -(query @ torch.nn.functional.normalize(keys, dim=-1).mT)
+    return -(_unit(query) @ _unit(keys).mT)
+
+
+def _unit(x: Tensor) -> Tensor:
+    """Rows of length 1; next to zero, where a direction means nothing, shorter."""
+    return torch.nn.functional.normalize(x, dim=-1, eps=1e-6)
 
 
 def dot(query: Tensor, keys: Tensor) -> Tensor:

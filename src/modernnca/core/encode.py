@@ -169,13 +169,15 @@ class PLE(Encoding):
 
     def prepare(self, numbers: Tensor) -> None:
         """Place the bins; a column with few values has fewer, the rest stay zero."""
+        for buffer in (self.left, self.slope, self.low, self.high):
+            buffer.zero_()
         n_bins = self.left.shape[1]
         marks = torch.linspace(0, 1, n_bins + 1, dtype=torch.float64)
         for j, column in enumerate(numbers.T):
             # torch.quantile refuses more than 16 million numbers; sorting does not.
             ordered = column.double().sort().values
             at = marks.to(ordered.device) * (len(ordered) - 1)
-            edges = ordered[at.round().long()].unique().to(self.left.dtype)
+            edges = ordered[at.round().long()].to(self.left.dtype).unique()
             n = len(edges) - 1
             if n < 1:
                 continue

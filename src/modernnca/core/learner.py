@@ -103,11 +103,7 @@ class NeighborLearner:
         fit, method = self._fit, self._method
         sample = method.sampler(batch, self._crowd)
         together = torch.cat([batch, sample.others])  # (M,)
-        # PAPER: the public code passes the batch and the sampled rows through BatchNorm
-        # one after the other, so that one row has two embeddings and the running
-        # statistics move twice a step. We pass them together: one row, one embedding.
-        # benchmarks/batchnorm.py measures what that changes.
-        points = self.module(fit.rows.take(together))  # (M, D)
+        points = self._embed(batch, sample.others)  # (M, D)
         # A row never answers its own question, wherever and however often it was drawn.
         silent = batch[:, None] == together  # (B, M)
         if sample.silent is not None:
@@ -127,6 +123,14 @@ class NeighborLearner:
             return losses.mean()
         weights = fit.weights[batch]
         return (losses * weights).sum() / weights.sum()
+
+    def _embed(self, batch: Tensor, others: Tensor) -> Tensor:
+        """Embed the batch (B,) and the others who answer (S,): (B + S, D)."""
+        # PAPER: the public code passes the batch and the sampled rows through BatchNorm
+        # one after the other, so that one row has two embeddings and the running
+        # statistics move twice a step. We pass them together: one row, one embedding.
+        # benchmarks/batchnorm.py measures what that changes.
+        return self.module(self._fit.rows.take(torch.cat([batch, others])))
 
     def validate(self) -> tuple[float, float]:
         """A score (higher is better) and a loss of the judging rows' predictions."""

@@ -53,7 +53,8 @@ def kl_to_class(log_shares: Tensor, values: Tensor, targets: Tensor) -> Tensor:
     KL(even split | shares), as in MCML (Globerson and Roweis, 2005). Within a batch and
     with cosine distances it is, up to the constant log of the number of rows in the
     class, the supervised contrastive loss (Khosla et al., 2020), which TabCon uses.
-    A row that meets nobody of its class has nothing to learn and a loss of zero.
+    A row that meets nobody of its class has nothing to learn and a loss of zero. The
+    split is even among rows, whatever their weights.
     """
     alike = (targets @ values.T).masked_fill(log_shares.isneginf(), 0)  # (B, M)
     total = alike.sum(1, keepdim=True)

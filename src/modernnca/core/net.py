@@ -95,12 +95,14 @@ def embed_all(net: Net, rows: Rows, *, n_cells: int = 2**18) -> Tensor:
     n_rows, n_at_once = len(rows.codes), max(1, n_cells // max(1, net.shape.n_numbers))
     was_training = net.training
     net.eval()
-    with torch.no_grad():
-        parts = [
-            net(rows.take(slice(start, start + n_at_once)))
-            for start in range(0, n_rows, n_at_once)
-        ]
-    net.train(was_training)
+    try:
+        with torch.no_grad():
+            parts = [
+                net(rows.take(slice(start, start + n_at_once)))
+                for start in range(0, n_rows, n_at_once)
+            ]
+    finally:
+        net.train(was_training)
     if not parts:
         return net.linear.bias.new_zeros(0, net.shape.dim)
     return torch.cat(parts)

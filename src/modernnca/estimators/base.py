@@ -24,7 +24,13 @@ from modernnca.estimators.checkpoint import Checkpoint
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.parts import Part, join
 from modernnca.estimators.progress import progress
-from modernnca.estimators.settings import Settings, Task, batch_size_for, resolve
+from modernnca.estimators.settings import (
+    Settings,
+    Task,
+    batch_size_for,
+    check_value,
+    resolve,
+)
 from modernnca.memory.exact import ExactMemory
 from modernnca.table.encoder import TableEncoder
 from modernnca.table.schema import RawTable, read_table
@@ -128,11 +134,8 @@ class BaseModernNCA(TransformerMixin, Arguments):
 
     def _resolve(self) -> Settings:
         """Turn the arguments into settings, checked for this task."""
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ValueError(
-                "time_limit must be a number of seconds above 0; "
-                f"got {self.time_limit!r}."
-            )
+        check_value("time_limit", self.time_limit)
+        check_value("verbose", self.verbose)
         return resolve(
             self._default_preset() if self.preset == "auto" else self.preset,
             self.get_params(deep=False),

@@ -45,7 +45,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         optimizer: adamw, sgd, lbfgs; with `learning_rate` and `weight_decay`.
         batch_size: rows in a step, or "by-size" of the table.
         max_epochs, patience: the most epochs, and how many may pass without a better
-            score; patience=None never gives up.
+            score before the next such one ends it; patience=None never gives up.
         stopping_metric: accuracy, balanced-accuracy, log-loss, auc; rmse, mae, r2; or a
             function of (y, probabilities or predictions), higher is better. Ties are
             resolved by the loss.

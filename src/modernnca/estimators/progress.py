@@ -25,10 +25,10 @@ def progress(title: str, n_epochs: int, *, shown: bool) -> Iterator[list[Callbac
         def draw(epoch: Epoch) -> None:
             if epoch.best:
                 best.update(epoch=epoch.epoch, score=epoch.score)
-            bar.update(epoch.epoch - bar.n)
             bar.set_postfix_str(
-                f"loss {epoch.train_loss:.4g}, score {epoch.score:.4g}, "
-                f"best {best['score']:.4g} at {best['epoch']}"
+                f"score {epoch.score:.4g}, best {best['score']:.4g} at {best['epoch']}",
+                refresh=False,
             )
+            bar.update(epoch.epoch - bar.n)
 
         yield [draw]

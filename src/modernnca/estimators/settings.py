@@ -179,6 +179,8 @@ _RANGES: dict[str, _Range] = {
     "patience": _Range(whole=True),
     "validation_fraction": _SHARE,
     "n_members": _COUNT,
+    "time_limit": _POSITIVE,
+    "verbose": _Range(whole=True),
 }
 # Words that may stand where a number is asked for.
 _WORDS: dict[str, tuple[Any, ...]] = {
@@ -186,6 +188,7 @@ _WORDS: dict[str, tuple[Any, ...]] = {
     "max_sampled": (None,),
     "batch_size": ("by-size",),
     "patience": (None,),
+    "time_limit": (None,),
 }
 
 
@@ -212,17 +215,19 @@ def resolve(
     }
     settings = replace(base, **chosen)
     for name, value in asdict(settings).items():
-        _check(name, value)
+        check_value(name, value)
     _check_labels(settings, learns_from)
     return replace(settings, stopping_metric=_metric_for(settings, task))
 
 
-def _check(name: str, value: Any) -> None:
+def check_value(name: str, value: Any) -> None:
     """Say what is wrong with one value, and what would be right."""
     if name in _CHOICES:
         named(_CHOICES[name][0], value, _CHOICES[name][1])
     elif name == "refit" and value is not None:
         named("refit", value, REFITS)
+    elif name == "indicators" and not isinstance(value, bool):
+        raise ValueError(f"indicators must be True or False; got {value!r}.")
     elif name in _RANGES:
         words = _WORDS.get(name, ())
         if any(value is word or value == word for word in words):
@@ -255,11 +260,11 @@ def _check_labels(settings: Settings, learns_from: Task) -> None:
                 "label_smoothing is for classes; leave it at 0 for regression "
                 f"(got {settings.label_smoothing!r})."
             )
-    if settings.loss == "t-distribution" and settings.distance in ("cosine", "dot"):
+    lengths = ("euclidean", "manhattan")
+    if settings.loss == "t-distribution" and settings.distance not in lengths:
         raise ValueError(
-            "The loss 't-distribution' needs a distance that is 0 for equal rows; "
-            f"instead of distance={settings.distance!r} choose one of: euclidean, "
-            "manhattan, squared-euclidean."
+            "The loss 't-distribution' needs a distance that is a length; instead of "
+            f"distance={settings.distance!r} choose one of: {', '.join(lengths)}."
         )
 
 

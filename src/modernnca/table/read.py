@@ -184,6 +184,9 @@ def _read_array(X: Any) -> RawTable:
 
 def _read_series(name: str, series: nw.Series) -> np.ndarray:
     dtype = series.dtype
+    if dtype.is_integer():
+        # pyarrow refuses to cast integers that a float cannot tell apart; numpy rounds.
+        return np.asarray(series.to_numpy(), dtype=np.float64)
     if dtype.is_numeric():
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
     if dtype == nw.Date:

@@ -1,5 +1,6 @@
 """The one training loop of the house, and the Learner it asks for."""
 
+import copy
 import math
 import time
 from collections.abc import Callable, Iterable
@@ -106,7 +107,7 @@ class Training:
         return torch.as_tensor(self.optimizer.step(closure)).detach()  # type: ignore[arg-type]
 
     def state(self) -> dict[str, Any]:
-        """Everything that the next epoch depends on."""
+        """Everything that the next epoch depends on; it moves on, so keep a copy."""
         state = {
             "module": self.learner.module.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -122,7 +123,8 @@ class Training:
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on as if never interrupted."""
         self.learner.module.load_state_dict(state["module"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        # torch keeps the very tensors it is given: copied, the state can serve again.
+        self.optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
         self.best.load_state(state["best"])
         self.epochs = [Epoch(*epoch) for epoch in state["epochs"]]
         self.generator.set_state(state["generator"])
@@ -157,10 +159,10 @@ def train(
         ended = _run(training, tuple(callbacks), keep)
     except KeyboardInterrupt:
         ended = "interrupted"
-    if training.best.epoch:
+    # Without a judged epoch the present weights are the best there are, unless they are
+    # broken: then the first ones are better than none.
+    if training.best.epoch or not _finite(learner.module):
         training.best.restore()
-    elif not _finite(learner.module):
-        training.best.restore()  # the first weights: better than none
     return History(training.epochs, training.best.epoch, ended)
 
 
@@ -181,10 +183,10 @@ def _run(
             return "time_limit"
         if not math.isfinite(train_loss):
             return "diverged"
-        score, valid_loss, is_best = math.nan, math.nan, False
-        if plan.judged:
-            score, valid_loss = training.learner.validate()
-            is_best = best.see(number, (score, valid_loss))
+        # Unjudged, every epoch counts as better than the one before.
+        verdict = training.learner.validate() if plan.judged else (float(number), 0.0)
+        is_best = best.see(number, verdict)
+        score, valid_loss = verdict if plan.judged else (math.nan, math.nan)
         seconds = time.monotonic() - begin
         epoch = Epoch(number, train_loss, score, valid_loss, is_best, seconds)
         training.epochs.append(epoch)

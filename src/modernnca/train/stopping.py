@@ -9,14 +9,15 @@ from torch import Tensor, nn
 def better(new: tuple[float, float], old: tuple[float, float]) -> bool:
     """Whether a (score, loss) is better: a higher score, or the same at a lower loss.
 
-    NaN is never better.
+    A score of NaN is never better, a loss of NaN is the worst.
 
     >>> better((0.9, 0.3), (0.9, 0.4)), better((0.8, 0.1), (0.9, 0.4))
     (True, False)
     """
     if math.isnan(new[0]):
         return False
-    return new[0] > old[0] or (new[0] == old[0] and new[1] < old[1])
+    new_loss, old_loss = (math.inf if math.isnan(x) else x for x in (new[1], old[1]))
+    return new[0] > old[0] or (new[0] == old[0] and new_loss < old_loss)
 
 
 class Best:

@@ -1,0 +1,76 @@
+"""Read the benchmark tables: a folder for each, with data.parquet and info.json.
+
+Where splits.npz gives row numbers for train, val and test, these are the split;
+elsewhere 64/16/20 is drawn with seed 0, by class for classes.
+"""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+
+class Table(NamedTuple):
+    """A table in three parts, each (X, y)."""
+
+    name: str
+    regression: bool
+    train: tuple[pd.DataFrame, np.ndarray]
+    val: tuple[pd.DataFrame, np.ndarray]
+    test: tuple[pd.DataFrame, np.ndarray]
+
+
+def read(folder: Path) -> Table:
+    """Read one table with its split."""
+    info = json.loads((folder / "info.json").read_text())
+    frame = _frame(folder)
+    regression = info["task"] == "regression"
+    target = frame.pop(info["target"]).to_numpy()
+    rows = _split(folder, target, regression=regression)
+    train, val, test = ((frame.iloc[part], target[part]) for part in rows)
+    return Table(info["name"], regression, train, val, test)
+
+
+def _frame(folder: Path) -> pd.DataFrame:
+    if (folder / "data.parquet").exists():
+        return pd.read_parquet(folder / "data.parquet")
+    # The same columns as arrays, for a machine without pyarrow: text with "" for gaps.
+    with np.load(folder / "data.npz") as arrays:
+        columns = {name: arrays[name] for name in arrays.files}
+    return pd.DataFrame(
+        {
+            name: cells
+            if cells.dtype.kind != "U"
+            else pd.Series(cells.astype(object)).replace("", None)
+            for name, cells in columns.items()
+        }
+    )
+
+
+def _split(folder: Path, y: np.ndarray, *, regression: bool) -> list[np.ndarray]:
+    given = folder / "splits.npz"
+    rows = {}
+    if given.exists():
+        with np.load(given) as arrays:
+            rows = {name: arrays[name] for name in arrays.files}
+    if "test" not in rows:
+        everyone = np.arange(len(y))
+        rows["train"], rows["test"] = _draw(everyone, y, regression=regression)
+    if "val" not in rows:
+        rows["train"], rows["val"] = _draw(rows["train"], y, regression=regression)
+    return [rows[name] for name in ("train", "val", "test")]
+
+
+def _draw(
+    rows: np.ndarray, y: np.ndarray, *, regression: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    stratify = None
+    if not regression and np.unique(y[rows], return_counts=True)[1].min() > 1:
+        stratify = y[rows]
+    most, rest = train_test_split(
+        rows, test_size=0.2, random_state=0, stratify=stratify
+    )
+    return most, rest
