@@ -129,7 +129,8 @@ class NeighborLearner:
         # PAPER: the public code passes the batch and the sampled rows through BatchNorm
         # one after the other, so that one row has two embeddings and the running
         # statistics move twice a step. We pass them together: one row, one embedding.
-        # benchmarks/batchnorm.py measures what that changes.
+        # Measured (benchmarks/batchnorm.py, one block, 10 tables, 3 seeds): the error
+        # is 0.987 of that of two passes, 95 % interval 0.973 to 0.9996, 7 better.
         return self.module(self._fit.rows.take(torch.cat([batch, others])))
 
     def validate(self) -> tuple[float, float]:

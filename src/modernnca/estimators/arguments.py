@@ -43,6 +43,7 @@ class Arguments(BaseEstimator):
         max_epochs="auto",
         patience="auto",
         stopping_metric="auto",
+        ties="auto",
         validation_fraction="auto",
         time_limit=None,
         n_members="auto",
@@ -88,6 +89,7 @@ class Arguments(BaseEstimator):
         self.max_epochs = max_epochs
         self.patience = patience
         self.stopping_metric = stopping_metric
+        self.ties = ties
         self.validation_fraction = validation_fraction
         self.time_limit = time_limit
         self.n_members = n_members

@@ -229,6 +229,7 @@ class BaseModernNCA(TransformerMixin, Arguments):
             batch_size=batch_size_for(settings, len(fit_part)),
             max_epochs=settings.max_epochs,
             patience=settings.patience,
+            ties=settings.ties,
         )
         begins, ends = time_frame
         learned: list[tuple[Net, History]] = []

@@ -47,8 +47,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         max_epochs, patience: the most epochs, and how many may pass without a better
             score before the next such one ends it; patience=None never gives up.
         stopping_metric: accuracy, balanced-accuracy, log-loss, auc; rmse, mae, r2; or a
-            function of (y, probabilities or predictions), higher is better. Ties are
-            resolved by the loss.
+            function of (y, probabilities or predictions), higher is better.
+        ties: of equal scores, the one with the lower "loss" is better, or the "later".
         validation_fraction: the share of rows held out to stop by; with 0 (and in
             tables of less than 10 rows) each row is judged by all others.
         time_limit: seconds that `fit` may take; kept to within one step.

@@ -23,6 +23,7 @@ from modernnca.train.optim import OPTIMIZERS
 Task = Literal["classes", "numbers"]
 PREDICTIONS = {"soft": None, "knn": None}
 REFITS = {"remember": None, "full": None}
+TIES = {"loss": None, "later": None}
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Settings:
     patience: int | None = 16
     # A name for both tasks, one for classes and one for numbers, or a function.
     stopping_metric: str | tuple[str, str] | Callable = ("accuracy", "rmse")
+    ties: str = "loss"
     validation_fraction: float = 0.2
     n_members: int = 1
     refit: str | None = "remember"
@@ -77,6 +79,7 @@ _PAPER = Settings(
     batch_size=1024,
     patience=20,
     stopping_metric=("accuracy", "mae"),
+    ties="later",
     refit=None,
 )
 
@@ -122,6 +125,7 @@ _CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "sampler": ("sampler", SAMPLERS),
     "prediction": ("prediction", PREDICTIONS),
     "optimizer": ("optimizer", OPTIMIZERS),
+    "ties": ("way to resolve ties", TIES),
 }
 
 

@@ -41,6 +41,7 @@ class Plan:
     batch_size: int = 1024
     max_epochs: int = 200
     patience: int | None = 20
+    ties: str = "loss"  # what tells equal scores apart: "loss", or "later" wins
     judged: bool = True  # False: no validation, the last weights stay
     deadline: float = math.inf
 
@@ -77,7 +78,7 @@ class Training:
         self.learner, self.plan, self.generator = learner, plan, generator
         build = named("optimizer", plan.optimizer, OPTIMIZERS)
         self.optimizer = build(learner.module, plan.learning_rate, plan.weight_decay)
-        self.best = Best(learner.module)
+        self.best = Best(learner.module, ties=plan.ties)
         self.epochs: list[Epoch] = []
         self.device = next(learner.module.parameters()).device
 

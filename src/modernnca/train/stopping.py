@@ -6,9 +6,12 @@ from typing import Any
 from torch import Tensor, nn
 
 
-def better(new: tuple[float, float], old: tuple[float, float]) -> bool:
+def better(
+    new: tuple[float, float], old: tuple[float, float], *, ties: str = "loss"
+) -> bool:
     """Whether a (score, loss) is better: a higher score, or the same at a lower loss.
 
+    With ties="later" the same score is enough: of equal ones the last is kept.
     A score of NaN is never better, a loss of NaN is the worst.
 
     >>> better((0.9, 0.3), (0.9, 0.4)), better((0.8, 0.1), (0.9, 0.4))
@@ -16,8 +19,10 @@ def better(new: tuple[float, float], old: tuple[float, float]) -> bool:
     """
     if math.isnan(new[0]):
         return False
+    if new[0] != old[0]:
+        return new[0] > old[0]
     new_loss, old_loss = (math.inf if math.isnan(x) else x for x in (new[1], old[1]))
-    return new[0] > old[0] or (new[0] == old[0] and new_loss < old_loss)
+    return ties == "later" or new_loss < old_loss
 
 
 class Best:
@@ -28,8 +33,8 @@ class Best:
     (True, False, 1)
     """
 
-    def __init__(self, module: nn.Module) -> None:
-        self.module = module
+    def __init__(self, module: nn.Module, *, ties: str = "loss") -> None:
+        self.module, self.ties = module, ties
         self.epoch = 0  # 0: nothing was judged yet; the weights are the first ones
         self.verdict = (-math.inf, math.inf)
         self.n_since = 0
@@ -37,7 +42,7 @@ class Best:
 
     def see(self, epoch: int, verdict: tuple[float, float]) -> bool:
         """Judge the present weights; keep them if they are the best."""
-        if better(verdict, self.verdict):
+        if better(verdict, self.verdict, ties=self.ties):
             self.epoch, self.verdict, self.n_since = epoch, verdict, 0
             self._keep()
             return True
