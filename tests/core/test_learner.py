@@ -130,15 +130,15 @@ def test_changing_ones_own_label_changes_nothing_one_is_told(rows, numbers, samp
         assert (after[others] > before[others]).all()
 
 
-def test_a_row_drawn_twice_is_silent_to_itself_each_time(rows, numbers):
-    # Others hear its second voice; only a mask by row number, not by place, does this.
+def test_a_row_drawn_twice_speaks_once_and_never_to_itself(rows, numbers):
+    # Only a mask by row number, not by place, does this.
     fit, net = labeled(rows, numbers), new_net()
     batch = BATCH.tolist()
     outside = [j for j in range(N_ROWS) if j not in batch]
     points = net(rows).detach()
     expected = torch.stack(
         [
-            slow_vote(points, i, [j for j in batch * 3 + outside if j != i], numbers)
+            slow_vote(points, i, [j for j in batch + outside if j != i], numbers)
             for i in batch
         ]
     )

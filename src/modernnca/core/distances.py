@@ -32,11 +32,11 @@ def squared_euclidean(query: Tensor, keys: Tensor) -> Tensor:
     norms = query.square().sum(-1, keepdim=True) + keys.square().sum(-1).unsqueeze(-2)
     squared = norms - 2 * (query @ keys.mT)  # (B, M)
     if not squared.requires_grad:
-        _mend_near_pairs(squared, norms, query, keys)
+        mend_near_pairs(squared, norms, query, keys)
     return squared.clamp_min(0)
 
 
-def _mend_near_pairs(
+def mend_near_pairs(
     squared: Tensor, norms: Tensor, query: Tensor, keys: Tensor
 ) -> None:
     """Count anew, from differences, the pairs that lost most digits; in place.
@@ -80,18 +80,18 @@ def manhattan(query: Tensor, keys: Tensor) -> Tensor:
     return torch.cdist(query, keys, p=1)
 
 
+def unit(x: Tensor) -> Tensor:
+    """Rows of length 1; next to zero, where a direction means nothing, shorter."""
+    return torch.nn.functional.normalize(x, dim=-1, eps=1e-6)
+
+
 def cosine(query: Tensor, keys: Tensor) -> Tensor:
     """The negative cosine of the angle between two rows, from -1 to 1.
 
     >>> cosine(torch.tensor([[2.0, 0.0]]), torch.tensor([[5.0, 0.0], [0.0, 1.0]]))
     tensor([[-1., -0.]])
     """
-    return -(_unit(query) @ _unit(keys).mT)
-
-
-def _unit(x: Tensor) -> Tensor:
-    """Rows of length 1; next to zero, where a direction means nothing, shorter."""
-    return torch.nn.functional.normalize(x, dim=-1, eps=1e-6)
+    return -(unit(query) @ unit(keys).mT)
 
 
 def dot(query: Tensor, keys: Tensor) -> Tensor:

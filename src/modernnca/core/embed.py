@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding_bag, linear
+from torch.nn.functional import linear
+
+from modernnca.core.lookup import sum_rows
 
 
 class CodedLinear(nn.Module):
@@ -32,11 +34,17 @@ class CodedLinear(nn.Module):
 
     def forward(self, x: Tensor, codes: Tensor) -> Tensor:
         """Map numbers (N, d_in) and codes (N, C) to (N, d_out)."""
-        out = linear(x, self.weight, self.bias)
+        return self._with_levels(linear(x, self.weight, self.bias), codes)
+
+    def forward_last(self, x: Tensor, codes: Tensor) -> Tensor:
+        """The part of the sum that the last numbers (N, d <= d_in) and codes add."""
+        weight = self.weight[:, self.weight.shape[1] - x.shape[1] :]
+        return self._with_levels(linear(x, weight, self.bias), codes)
+
+    def _with_levels(self, out: Tensor, codes: Tensor) -> Tensor:
         if codes.shape[1] == 0:
             return out
-        unknown = len(self.levels) - 1
-        return out + embedding_bag(codes, self.levels, mode="sum", padding_idx=unknown)
+        return out + sum_rows(self.levels, codes, silent=len(self.levels) - 1)
 
 
 @dataclass(frozen=True)

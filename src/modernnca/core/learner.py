@@ -8,11 +8,15 @@ import torch
 from torch import Tensor
 
 from modernnca.core.distances import Distance
-from modernnca.core.losses import Objective
-from modernnca.core.net import Net, embed_all
+from modernnca.core.fused import Batch, fused_loss
+from modernnca.core.geometry import GEOMETRIES
+from modernnca.core.knots import Cells, place_cells, place_knots
+from modernnca.core.losses import OF_VOTES, Objective
+from modernnca.core.net import Net, embed_all, embed_cells
 from modernnca.core.rows import Rows
-from modernnca.core.samplers import Crowd, Sampler
-from modernnca.core.softnn import Kernel, Rule, vote_in_chunks
+from modernnca.core.samplers import Crowd, Sample, Sampler
+from modernnca.core.softnn import Kernel, Rule, exponential, vote_in_chunks
+from modernnca.core.streaming import geometry_of, make_ready, stream_vote
 
 
 class Labeled(NamedTuple):
@@ -56,6 +60,8 @@ class Method:
     max_sampled: int | None = None
     exponent: float = 1.0
     label_smoothing: float = 0.0
+    fused: bool = True  # the loss in one pass where that is known: see core.fused
+    n_knots: int | None = None  # numbers between so many knots: see core.knots
 
     def learning_rule(self, net: Net) -> Rule:
         """How `net`'s distances turn into scores while it learns."""
@@ -97,6 +103,18 @@ class NeighborLearner:
             distances=self._distances,
             generator=generator,
         )
+        self._in_batch = torch.zeros(
+            self.n_rows, dtype=torch.bool, device=fit.values.device
+        )
+        self._knots: Tensor | None = None
+        self._cells: dict[int, Cells] = {}  # of the parts, by their identity
+        # In a small table there are as many cells as knots: nothing is won.
+        if method.n_knots is not None and self.n_rows >= 8 * method.n_knots:
+            self._knots = place_knots(fit.rows.numbers, method.n_knots)
+            for part in (fit, stop):
+                if part is not None:
+                    cells = place_cells(part.rows.numbers, self._knots)
+                    self._cells[id(part)] = cells
 
     def loss(self, batch: Tensor) -> Tensor:
         """The mean loss of the rows numbered in `batch` (B,)."""
@@ -104,19 +122,63 @@ class NeighborLearner:
         sample = method.sampler(batch, self._crowd)
         together = torch.cat([batch, sample.others])  # (M,)
         points = self._embed(batch, sample.others)  # (M, D)
-        # A row never answers its own question, wherever and however often it was drawn.
-        silent = batch[:, None] == together  # (B, M)
+        # A row never answers its own question, wherever and however often it was drawn:
+        # in the batch it is silent for itself, a second copy is silent for all.
+        voices = self._voices(batch, sample.others)
+        geometry = GEOMETRIES.get(method.distance)
+        vote_loss = OF_VOTES.get(method.objective)
+        plain = geometry is None or vote_loss is None or sample.silent is not None
+        if plain or not method.fused or method.kernel is not exponential:
+            return self._plain_loss(points, batch, together, sample, voices)
+        if fit.weights is not None:
+            voices = voices * fit.weights[together]
+        assert geometry is not None
+        assert vote_loss is not None
+        return fused_loss(
+            points,
+            self.module.temperature,
+            Batch(
+                n_queries=len(batch),
+                values=fit.labels[together],
+                targets=self._smooth(fit.labels[batch]),
+                voices=voices,
+                weights=None if fit.weights is None else fit.weights[batch],
+            ),
+            geometry=geometry,
+            vote_loss=vote_loss,
+        )
+
+    def _voices(self, batch: Tensor, others: Tensor) -> Tensor:
+        """1 for those who may speak, 0 for others who are in the batch: (M,)."""
+        self._in_batch[batch] = True
+        doubles = self._in_batch[others]
+        self._in_batch[batch] = False
+        heard = self._fit.labels.new_ones(len(batch) + len(others))
+        heard[len(batch) :].masked_fill_(doubles, 0.0)
+        return heard
+
+    def _plain_loss(
+        self,
+        points: Tensor,
+        batch: Tensor,
+        together: Tensor,
+        sample: Sample,
+        voices: Tensor,
+    ) -> Tensor:
+        """The loss for any distance, kernel and objective; pairs are kept."""
+        fit = self._fit
+        silent = (batch[:, None] == together) | (voices == 0)  # (B, M)
         if sample.silent is not None:
             silent = silent | sample.silent
         log_weights = fit.log_weights
-        rule = method.learning_rule(self.module)
+        rule = self._method.learning_rule(self.module)
         scores = rule.scores(
             rule.distance(points[: len(batch)], points),
             None if log_weights is None else log_weights[together],
             silent,
         )
         log_shares = scores.log_softmax(1)  # (B, M)
-        losses = method.objective(
+        losses = self._method.objective(
             log_shares, fit.labels[together], self._smooth(fit.labels[batch])
         )
         if fit.weights is None:
@@ -131,26 +193,45 @@ class NeighborLearner:
         # statistics move twice a step. We pass them together: one row, one embedding.
         # Measured (benchmarks/batchnorm.py, one block, 10 tables, 3 seeds): the error
         # is 0.987 of that of two passes, 95 % interval 0.973 to 0.9996, 7 better.
-        return self.module(self._fit.rows.take(torch.cat([batch, others])))
+        together = torch.cat([batch, others])
+        rows = self._fit.rows.take(together)
+        if self._knots is None:
+            return self.module(rows)
+        cells = self._cells[id(self._fit)].take(together)
+        return self.module.forward_cells(
+            self.module.knot_table(self._knots), cells, rows
+        )
 
     def validate(self) -> tuple[float, float]:
         """A score (higher is better) and a loss of the judging rows' predictions."""
         fit, method, net = self._fit, self._method, self.module
-        keys = embed_all(net, fit.rows)
+        keys = self._embed_part(fit)
         if self._stop is None:
             query, own = keys, torch.arange(len(keys), device=keys.device)
         else:
-            query, own = embed_all(net, self._stop.rows), None
+            query, own = self._embed_part(self._stop), None
+        rule = method.answering_rule(net)
+        geometry = geometry_of(rule)
         with torch.no_grad():
-            votes = vote_in_chunks(
-                query,
-                keys,
-                fit.values,
-                rule=method.answering_rule(net),
-                log_weights=fit.log_weights,
-                own=own,
-            )
+            if geometry is not None and own is None:
+                ready = make_ready(keys, fit.values, geometry, fit.log_weights)
+                votes = stream_vote(query, ready, temperature=rule.temperature)
+            else:
+                votes = vote_in_chunks(
+                    query,
+                    keys,
+                    fit.values,
+                    rule=rule,
+                    log_weights=fit.log_weights,
+                    own=own,
+                )
         return self._judge(votes.mean)
+
+    def _embed_part(self, part: Labeled) -> Tensor:
+        """Embed all rows of a part, without a gradient: (N, D)."""
+        if self._knots is None:
+            return embed_all(self.module, part.rows)
+        return embed_cells(self.module, part.rows, self._knots, self._cells[id(part)])
 
     def _smooth(self, targets: Tensor) -> Tensor:
         """Give a small part of each one-hot target to all classes alike."""
@@ -161,6 +242,6 @@ class NeighborLearner:
 
     def _distances(self, batch: Tensor) -> Tensor:
         """Distances (B, N) of the rows in `batch` to all rows, as the net is now."""
+        points = self._embed_part(self._fit)
         with torch.no_grad():
-            points = embed_all(self.module, self._fit.rows)
             return self._method.distance(points[batch], points)

@@ -18,33 +18,56 @@ from torch import Tensor
 from modernnca.core.softnn import Kernel, exponential, student
 
 Objective = Callable[[Tensor, Tensor, Tensor], Tensor]
+VoteLoss = Callable[[Tensor, Tensor], Tensor]
 
 # The least probability that the log loss sees. As in the public code: with sampled
 # neighbors, a class may have no voice at all, and the loss must stay finite.
 FLOOR = 1e-7
 
 
-def log_loss(log_shares: Tensor, values: Tensor, targets: Tensor) -> Tensor:
-    """Minus the log of the vote for the right class.
+def log_loss_of_votes(votes: Tensor, targets: Tensor) -> Tensor:
+    """Minus the log of the vote (B, V) for the right class.
 
-    >>> shares = torch.tensor([[0.25, 0.75]]).log()
-    >>> log_loss(shares, torch.eye(2), torch.tensor([[0.0, 1.0]])).exp()
+    >>> votes, targets = torch.tensor([[0.25, 0.75]]), torch.tensor([[0.0, 1.0]])
+    >>> log_loss_of_votes(votes, targets).exp()
     tensor([1.3333])
     """
-    votes = log_shares.exp() @ values  # (B, V)
     return -(targets * (votes + FLOOR).log()).sum(1)
+
+
+def squared_error_of_votes(votes: Tensor, targets: Tensor) -> Tensor:
+    """The square of what the vote (B, V) misses the target by."""
+    return (votes - targets).square().sum(1)
+
+
+def missed_probability_of_votes(votes: Tensor, targets: Tensor) -> Tensor:
+    """One minus the vote (B, V) for the right class."""
+    return 1 - (votes * targets).sum(1)
+
+
+def log_loss(log_shares: Tensor, values: Tensor, targets: Tensor) -> Tensor:
+    """Minus the log of the vote for the right class."""
+    return log_loss_of_votes(log_shares.exp() @ values, targets)
 
 
 def squared_error(log_shares: Tensor, values: Tensor, targets: Tensor) -> Tensor:
     """The square of what the vote misses the target by."""
-    return (log_shares.exp() @ values - targets).square().sum(1)
+    return squared_error_of_votes(log_shares.exp() @ values, targets)
 
 
 def missed_probability(log_shares: Tensor, values: Tensor, targets: Tensor) -> Tensor:
     """One minus the vote for the right class: the original NCA, which maximizes
     the sum of these probabilities (the expected leave-one-out accuracy).
     """
-    return 1 - (log_shares.exp() @ values * targets).sum(1)
+    return missed_probability_of_votes(log_shares.exp() @ values, targets)
+
+
+# Objectives that look at the votes alone: `core.fused` has their gradient in one pass.
+OF_VOTES: dict[Objective, VoteLoss] = {
+    log_loss: log_loss_of_votes,
+    squared_error: squared_error_of_votes,
+    missed_probability: missed_probability_of_votes,
+}
 
 
 def kl_to_class(log_shares: Tensor, values: Tensor, targets: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """Encode, then embed: a row of a table to a point, as one module built from a shape."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -8,6 +10,8 @@ from torch import Tensor, nn
 from modernnca._named import named
 from modernnca.core.embed import EMBEDDINGS, BlockShape, CodedLinear
 from modernnca.core.encode import ENCODINGS, EncodingShape
+from modernnca.core.knots import Cells
+from modernnca.core.lookup import sum_rows
 from modernnca.core.rows import Rows
 
 
@@ -85,6 +89,42 @@ class Net(nn.Module):
             encoded = torch.cat([encoded, rows.plain], 1)
         return self.blocks(self.linear(encoded, rows.codes))
 
+    def knot_table(self, knots: Tensor) -> Tensor:
+        """What a cell that lies on a knot adds to the first layer: (P * K, D).
+
+        See `core.knots`; `knots` is (K, P).
+        """
+        n_columns = knots.shape[1]
+        encoded = self.encode(knots).unflatten(1, (n_columns, -1))  # (K, P, d)
+        weight = self.linear.weight[:, : self.encode.d_out]
+        weight = weight.unflatten(1, (n_columns, -1))  # (D, P, d)
+        return torch.einsum("kpd,opd->pko", encoded, weight).flatten(0, 1)
+
+    def forward_cells(self, table: Tensor, cells: Cells, rows: Rows) -> Tensor:
+        """Embed N rows by their cells' places between knots: (N, D)."""
+        summed = sum_rows(table, cells.knots, weights=cells.weights)
+        return self.blocks(summed + self.linear.forward_last(rows.plain, rows.codes))
+
+
+@contextmanager
+def evaluating(net: Net) -> Iterator[None]:
+    """Without a gradient and in evaluation mode; afterwards as before."""
+    was_training = net.training
+    net.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        net.train(was_training)
+
+
+def _embed_in_parts(
+    embed: Callable[[slice], Tensor], n_rows: int, n_at_once: int
+) -> Tensor:
+    """Embed some rows at a time; no rows make no part, but a shape."""
+    starts = range(0, max(1, n_rows), n_at_once)
+    return torch.cat([embed(slice(start, start + n_at_once)) for start in starts])
+
 
 def embed_all(net: Net, rows: Rows, *, n_cells: int = 2**18) -> Tensor:
     """Embed many rows without a gradient, some at a time, in evaluation mode.
@@ -92,17 +132,19 @@ def embed_all(net: Net, rows: Rows, *, n_cells: int = 2**18) -> Tensor:
     At most `n_cells` numbers of the table are encoded at once: an encoded number takes
     hundreds of bytes.
     """
-    n_rows, n_at_once = len(rows.codes), max(1, n_cells // max(1, net.shape.n_numbers))
-    was_training = net.training
-    net.eval()
-    try:
-        with torch.no_grad():
-            parts = [
-                net(rows.take(slice(start, start + n_at_once)))
-                for start in range(0, n_rows, n_at_once)
-            ]
-    finally:
-        net.train(was_training)
-    if not parts:
-        return net.linear.bias.new_zeros(0, net.shape.dim)
-    return torch.cat(parts)
+    n_at_once = max(1, n_cells // max(1, net.shape.n_numbers))
+    with evaluating(net):
+        return _embed_in_parts(
+            lambda some: net(rows.take(some)), len(rows.codes), n_at_once
+        )
+
+
+def embed_cells(net: Net, rows: Rows, knots: Tensor, cells: Cells) -> Tensor:
+    """The same by the places of cells between knots (K, P)."""
+    with evaluating(net):
+        table = net.knot_table(knots)
+        return _embed_in_parts(
+            lambda some: net.forward_cells(table, cells.take(some), rows.take(some)),
+            len(rows.codes),
+            2**16,
+        )

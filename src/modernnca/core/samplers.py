@@ -63,11 +63,33 @@ def _draw(rows: Tensor, n: int, generator: torch.Generator) -> Tensor:
     return rows[order.to(rows.device)]
 
 
+def _draw_outside(batch: Tensor, n: int, crowd: Crowd) -> Tensor:
+    """`n` rows outside the batch, without repetition, any as likely as any other."""
+    if batch.device.type == "cuda":
+        # All on the device and of known size, so that nobody waits for anybody. The
+        # seed of the device's own generator is part of the training's.
+        order = torch.randperm(crowd.n_rows, device=batch.device)
+        inside = torch.zeros(crowd.n_rows, dtype=torch.uint8, device=batch.device)
+        inside[batch] = 1
+        return order[inside[order].sort(stable=True).indices[:n]]
+    if 4 * n > crowd.n_rows - len(batch):
+        return _draw(_outside(batch, crowd.n_rows), n, crowd.generator)
+    # A few of many: draw some too many, and leave out repetitions and the batch. This
+    # takes no time that grows with the table.
+    drawn = batch[:0]
+    while len(drawn) < n:
+        more = torch.randint(
+            crowd.n_rows, (n + n // 4 + 16,), generator=crowd.generator
+        )
+        drawn = torch.cat([drawn, more]).unique()
+        drawn = drawn[torch.isin(drawn, batch, invert=True)]
+    return _draw(drawn, n, crowd.generator)
+
+
 def sample_random(batch: Tensor, crowd: Crowd) -> Sample:
     """An even draw from the rows outside the batch."""
-    outside = _outside(batch, crowd.n_rows)
-    n = _n_sampled(len(batch), len(outside), crowd)
-    return Sample(_draw(outside, n, crowd.generator))
+    n = _n_sampled(len(batch), crowd.n_rows - len(batch), crowd)
+    return Sample(_draw_outside(batch, n, crowd))
 
 
 def sample_by_class(batch: Tensor, crowd: Crowd) -> Sample:

@@ -21,6 +21,7 @@ class Arguments(BaseEstimator):
         frequency_scale="auto",
         d_encoding="auto",
         n_bins="auto",
+        n_knots="auto",
         embedding="auto",
         dim="auto",
         n_blocks="auto",
@@ -30,6 +31,7 @@ class Arguments(BaseEstimator):
         temperature="auto",
         loss="auto",
         label_smoothing="auto",
+        head="auto",
         sampler="auto",
         sample_rate="auto",
         max_sampled="auto",
@@ -44,6 +46,7 @@ class Arguments(BaseEstimator):
         patience="auto",
         stopping_metric="auto",
         ties="auto",
+        max_judges="auto",
         validation_fraction="auto",
         time_limit=None,
         n_members="auto",
@@ -67,6 +70,7 @@ class Arguments(BaseEstimator):
         self.frequency_scale = frequency_scale
         self.d_encoding = d_encoding
         self.n_bins = n_bins
+        self.n_knots = n_knots
         self.embedding = embedding
         self.dim = dim
         self.n_blocks = n_blocks
@@ -76,6 +80,7 @@ class Arguments(BaseEstimator):
         self.temperature = temperature
         self.loss = loss
         self.label_smoothing = label_smoothing
+        self.head = head
         self.sampler = sampler
         self.sample_rate = sample_rate
         self.max_sampled = max_sampled
@@ -90,6 +95,7 @@ class Arguments(BaseEstimator):
         self.patience = patience
         self.stopping_metric = stopping_metric
         self.ties = ties
+        self.max_judges = max_judges
         self.validation_fraction = validation_fraction
         self.time_limit = time_limit
         self.n_members = n_members

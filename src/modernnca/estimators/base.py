@@ -220,6 +220,10 @@ class BaseModernNCA(TransformerMixin, Arguments):
         ).fit(fit_part.table)
         self.target_.fit(fit_part.y)
         fit = self._labeled(fit_part)
+        most = settings.max_judges
+        if stop_part is not None and most is not None and len(stop_part) > most:
+            judges = np.random.RandomState(seeds[0]).permutation(len(stop_part))
+            stop_part = stop_part.take(np.sort(judges[:most]))
         stop = None if stop_part is None else self._labeled(stop_part)
         judge = self._judge(fit_part if stop_part is None else stop_part)
         plan = Plan(
@@ -377,6 +381,8 @@ class BaseModernNCA(TransformerMixin, Arguments):
             max_sampled=settings.max_sampled,
             exponent=settings.sample_exponent,
             label_smoothing=settings.label_smoothing,
+            fused=settings.head == "fused",
+            n_knots=settings.n_knots,
         )
 
     def _remember(self, part: Part, nets: list[Net]) -> None:

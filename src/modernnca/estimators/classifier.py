@@ -30,6 +30,9 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         few_values: numbers with at most so many values skip the encoding.
         encoding: of numbers: plr-lite, plr, periodic, pbld, ple, none.
         n_frequencies, frequency_scale, d_encoding, n_bins: sizes of the encoding.
+        n_knots: in training, encode numbers between so many knots of their column,
+            which is faster and, for columns with fewer values, exact; None encodes
+            every number. Predictions always do.
         embedding: phi: mlp, layernorm, residual, linear.
         dim: size of the embedding.
         n_blocks, d_block, dropout: the blocks of phi; 0 blocks make it linear.
@@ -37,6 +40,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         temperature: what distances are divided by: a number, or "learned".
         loss: log, sum (original NCA), mcml, t-distribution; regression: log (the
             squared error), t-distribution.
+        head: how the loss is counted: fused (in one pass, where known) or plain.
         label_smoothing: the part of each label given to all classes.
         sampler: who answers in training: random, class-wise, distance, all, batch.
         sample_rate, max_sampled: how many rows answer in training, as a share of all
@@ -49,6 +53,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         stopping_metric: accuracy, balanced-accuracy, log-loss, auc; rmse, mae, r2; or a
             function of (y, probabilities or predictions), higher is better.
         ties: of equal scores, the one with the lower "loss" is better, or the "later".
+        max_judges: of the rows to stop by, look at so many at most.
         validation_fraction: the share of rows held out to stop by; with 0 (and in
             tables of less than 10 rows) each row is judged by all others.
         time_limit: seconds that `fit` may take; kept to within one step.

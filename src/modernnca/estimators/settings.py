@@ -24,6 +24,7 @@ Task = Literal["classes", "numbers"]
 PREDICTIONS = {"soft": None, "knn": None}
 REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
+HEADS = {"fused": None, "plain": None}
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Settings:
     frequency_scale: float = 0.0443136
     d_encoding: int = 34
     n_bins: int = 48
+    n_knots: int | None = 256
     embedding: str = "mlp"
     dim: int = 128
     n_blocks: int = 0
@@ -48,6 +50,7 @@ class Settings:
     temperature: float | str = "learned"
     loss: str = "log"
     label_smoothing: float = 0.0
+    head: str = "fused"
     sampler: str = "random"
     sample_rate: float = 0.5
     max_sampled: int | None = 2048
@@ -63,6 +66,7 @@ class Settings:
     # A name for both tasks, one for classes and one for numbers, or a function.
     stopping_metric: str | tuple[str, str] | Callable = ("accuracy", "rmse")
     ties: str = "loss"
+    max_judges: int | None = 8192
     validation_fraction: float = 0.2
     n_members: int = 1
     refit: str | None = "remember"
@@ -73,6 +77,7 @@ _PAPER = Settings(
     categories="onehot",
     indicators=False,
     few_values=0,
+    n_knots=None,
     temperature=1.0,
     max_sampled=None,
     learning_rate=0.01,
@@ -80,6 +85,7 @@ _PAPER = Settings(
     patience=20,
     stopping_metric=("accuracy", "mae"),
     ties="later",
+    max_judges=None,
     refit=None,
 )
 
@@ -126,6 +132,7 @@ _CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "prediction": ("prediction", PREDICTIONS),
     "optimizer": ("optimizer", OPTIMIZERS),
     "ties": ("way to resolve ties", TIES),
+    "head": ("head", HEADS),
 }
 
 
@@ -166,6 +173,8 @@ _RANGES: dict[str, _Range] = {
     "frequency_scale": _POSITIVE,
     "d_encoding": _Range(whole=True, low=2),
     "n_bins": _Range(whole=True, low=2),
+    "n_knots": _Range(whole=True, low=2),
+    "max_judges": _COUNT,
     "dim": _COUNT,
     "n_blocks": _Range(whole=True),
     "d_block": _COUNT,
@@ -190,6 +199,8 @@ _RANGES: dict[str, _Range] = {
 _WORDS: dict[str, tuple[Any, ...]] = {
     "temperature": ("learned",),
     "max_sampled": (None,),
+    "n_knots": (None,),
+    "max_judges": (None,),
     "batch_size": ("by-size",),
     "patience": (None,),
     "time_limit": (None,),

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.softnn import Rule, Votes, chunks, vote_in_chunks
+from modernnca.core.streaming import Ready, geometry_of, make_ready, stream_vote
 from modernnca.memory.base import Neighbors
 
 
@@ -34,12 +35,19 @@ class ExactMemory:
     ) -> None:
         self.keys, self.values, self.rule = keys, values, rule
         self.log_weights, self.n_pairs = log_weights, n_pairs
+        geometry = geometry_of(rule)
+        self._ready: Ready | None = None
+        if geometry is not None:
+            self._ready = make_ready(keys, values, geometry, log_weights)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def vote(self, query: Tensor) -> Votes:
         """What all rows answer to queries (B, D)."""
+        if self._ready is not None:
+            temperature = self.rule.temperature
+            return stream_vote(query, self._ready, temperature=temperature)
         return vote_in_chunks(
             query,
             self.keys,

@@ -1,0 +1,82 @@
+"""Encode values, not cells: numbers between knots, for training on many rows.
+
+Behind the encoding stands a linear layer that adds the columns up, so a row's embedding
+is a sum of one vector for each of its cells, which depends on the cell's value alone.
+A column needs its vectors at some knots only; a cell between two knots takes the
+weighted mean of theirs. For a column with no more distinct values than knots this is
+exact. For others it is close, except far out in the tails, so predictions are made with
+the encoding itself.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Cells(NamedTuple):
+    """Where the cells of N rows lie between the knots of their columns."""
+
+    knots: Tensor  # (N, 2P) the knot below and the knot above, as rows of one table
+    weights: Tensor  # (N, 2P) how near each is; the two of a cell add up to one
+
+    def take(self, rows: Tensor | slice) -> "Cells":
+        """The cells of these rows."""
+        return Cells(self.knots[rows], self.weights[rows])
+
+
+def place_knots(numbers: Tensor, n_knots: int) -> Tensor:
+    """Knots (K, P) for the columns of `numbers` (N, P), sorted; K is at most `n_knots`.
+
+    All distinct values where they are few enough; else half of the knots at quantiles,
+    where most rows are, and half at equal steps, so that the tails have some, too.
+    Columns with fewer are filled up with their largest.
+
+    >>> place_knots(torch.tensor([[0.0], [5.0], [5.0], [1.0]]), 8).T
+    tensor([[0., 1., 5.]])
+    """
+    columns = [_knots_of(column, n_knots) for column in numbers.T]
+    n_most = max((len(column) for column in columns), default=1)
+    filled = [
+        torch.cat([column, column[-1:].expand(n_most - len(column))])
+        for column in columns
+    ]
+    return torch.stack(filled, 1) if filled else numbers.new_zeros(1, 0)
+
+
+def _knots_of(column: Tensor, n_knots: int) -> Tensor:
+    distinct = column.unique()  # sorted
+    if len(distinct) <= n_knots:
+        return distinct
+    ordered = column.sort().values
+    n_even = n_knots // 2
+    n_ranks = n_knots - n_even
+    ranks = torch.linspace(0, len(ordered) - 1, n_ranks, dtype=torch.float64)
+    at_quantiles = ordered[ranks.round().long().to(ordered.device)]
+    share = torch.linspace(0, 1, n_even, dtype=column.dtype, device=column.device)
+    even = ordered[0] + (ordered[-1] - ordered[0]) * share
+    return torch.cat([at_quantiles, even]).unique()
+
+
+def place_cells(numbers: Tensor, knots: Tensor) -> Cells:
+    """Place numbers (N, P) between knots (K, P); beyond the last one, on it."""
+    n_knots, n_columns = knots.shape
+    below, share = [], []
+    for column, own in zip(numbers.T, knots.T, strict=True):
+        own = own.contiguous()
+        above = torch.searchsorted(own, column.contiguous()).clamp(
+            1, max(1, n_knots - 1)
+        )
+        low, high = own[above - 1], own[above.clamp_max(n_knots - 1)]
+        gap = (high - low).clamp_min(torch.finfo(own.dtype).tiny)
+        below.append(above - 1)
+        share.append(((column - low) / gap).clamp(0, 1))
+    if not below:
+        return Cells(numbers.new_zeros(len(numbers), 0).int(), numbers)
+    offsets = torch.arange(n_columns, device=knots.device) * n_knots
+    lower = torch.stack(below, 1) + offsets
+    upper = (lower + 1).clamp_max(n_knots * n_columns - 1)
+    upper_share = torch.stack(share, 1)
+    return Cells(
+        torch.cat([lower, upper], 1).int(), torch.cat([1 - upper_share, upper_share], 1)
+    )

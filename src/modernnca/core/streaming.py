@@ -1,0 +1,93 @@
+"""Votes of many keys, tile by tile, merged as they come: exact, and never many pairs.
+
+A tile of some queries and some keys stays in the cache through all that is done to it;
+the plain way reads and writes each pair from memory a dozen times. What a tile says is
+merged with what was heard before, as in `core.softnn.merge`.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from modernnca.core.distances import mend_near_pairs
+from modernnca.core.geometry import GEOMETRIES, Geometry
+from modernnca.core.softnn import Rule, Votes, exponential
+
+
+def geometry_of(rule: Rule) -> Geometry | None:
+    """The geometry of a rule whose votes can be streamed; None for other rules."""
+    if rule.n_neighbors is not None or rule.kernel is not exponential:
+        return None
+    return GEOMETRIES.get(rule.distance)
+
+
+class Ready(NamedTuple):
+    """Remembered rows, with all that can be counted before anybody asks."""
+
+    geometry: Geometry
+    middle: Tensor | None  # (D,)
+    keys: Tensor  # (M, D) placed
+    norms: Tensor  # (M,) their squared lengths
+    heard: Tensor  # (M, V + 1) values and ones, times the rows' weights
+
+
+def make_ready(
+    keys: Tensor, values: Tensor, geometry: Geometry, log_weights: Tensor | None
+) -> Ready:
+    """Place keys (M, D) that vote for values (M, V)."""
+    middle = geometry.middle(keys)
+    placed = geometry.place(keys, middle).contiguous()
+    heard = torch.cat([values, values.new_ones(len(values), 1)], 1)
+    if log_weights is not None:
+        heard = heard * log_weights.exp()[:, None]
+    return Ready(geometry, middle, placed, placed.square().sum(1), heard)
+
+
+def stream_vote(query: Tensor, ready: Ready, *, temperature: Tensor | float) -> Votes:
+    """What `soft_vote` with the exponential kernel gives for queries (B, D)."""
+    geometry = ready.geometry
+    placed = geometry.place(query, ready.middle)
+    n_queries, n_keys = (256, 4096) if query.device.type == "cpu" else (4096, 8192)
+    if len(placed) == 0:
+        return Votes(ready.heard[:0, :-1], ready.heard[:0, -1:])
+    parts = [
+        _vote_of_all(placed[start : start + n_queries], ready, temperature, n_keys)
+        for start in range(0, len(placed), n_queries)
+    ]
+    mean, log_weight = (torch.cat(part) for part in zip(*parts, strict=True))
+    return Votes(mean, log_weight)
+
+
+def _vote_of_all(
+    query: Tensor, ready: Ready, temperature: Tensor | float, n_keys: int
+) -> tuple[Tensor, Tensor]:
+    """The votes for a few placed queries (b, D): mean (b, V) and log-weight (b, 1)."""
+    norms = query.square().sum(1, keepdim=True)  # (b, 1)
+    nearest = query.new_full((len(query), 1), torch.inf)
+    heard = query.new_zeros(len(query), ready.heard.shape[1])  # (b, V + 1)
+    # One query reads every key once, whatever the tiles: do not cut its work up.
+    n_keys = max(n_keys, 2**20 // max(1, len(query)))
+    for start in range(0, len(ready.keys), n_keys):
+        some = slice(start, start + n_keys)
+        u = _distances(query, norms, ready, some).div_(temperature)  # (b, m)
+        nearer = torch.minimum(nearest, u.amin(1, keepdim=True))
+        p = torch.sub(nearer, u, out=u).exp_()
+        heard.mul_((nearer - nearest).exp_()).addmm_(p, ready.heard[some])
+        nearest = nearer
+    loud = heard[:, -1:]
+    return heard[:, :-1] / loud, loud.log() - nearest
+
+
+def _distances(query: Tensor, norms: Tensor, ready: Ready, some: slice) -> Tensor:
+    """Distances (b, m) of placed queries to some of the keys."""
+    keys, geometry = ready.keys[some], ready.geometry
+    if not geometry.norms:
+        return (query @ keys.T).neg_()
+    squared = torch.addmm(ready.norms[some], query, keys.T, alpha=-2).add_(norms)
+    # One pass in the cache tells whether any pair may have lost digits.
+    largest = norms.max() + ready.norms[some].max()
+    if squared.amin() < largest * 2**-10:
+        mend_near_pairs(squared, norms + ready.norms[some], query, keys)
+    squared.clamp_min_(0)
+    return squared.sqrt_() if geometry.root else squared
