@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.geometry import Geometry
+from modernnca.core.kernels import hear_all, pull_all, usable
 from modernnca.core.losses import VoteLoss
 
 
@@ -50,8 +51,8 @@ def fused_loss(
     """
     if n_at_once is None:
         # Measured on two cores: 64 to 256 queries are best; a GPU wants more at once.
-        most, n_pairs = (128, 2**26) if points.device.type == "cpu" else (1024, 2**22)
-        n_at_once = min(most, max(1, n_pairs // len(points)))
+        most = 128 if points.device.type == "cpu" else 1024
+        n_at_once = min(most, max(16, 2**22 // len(points)))
     loss: Tensor = _FusedLoss.apply(
         geometry.place(points, None),
         temperature,
@@ -96,37 +97,94 @@ def _loss_and_slopes(
     n_at_once: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The loss, and its slopes by points (M, D) and by temperature."""
-    n_queries, (n_keys, dim) = batch.n_queries, points.shape
     # Scaled points have scaled distances: no pass over the pairs for the temperature.
     scale = 1 / temperature if geometry.root else temperature.rsqrt()
-    # Side by side: the points, ones, squared lengths. Distances do not change with the
-    # origin, so the shift to the middle needs no gradient.
-    keys = points.new_ones(n_keys, dim + 2)
-    x, x_one = keys[:, :dim], keys[:, : dim + 1]  # (M, D), (M, D + 1)
     middle = geometry.middle(points)
-    torch.mul(points if middle is None else points - middle, scale, out=x)
-    norms = torch.linalg.vecdot(x, x)  # (M,)
-    keys[:, -1] = norms
-    asking = -x[:n_queries]
-    if geometry.norms:
-        one = x.new_ones(n_queries, 1)
-        asking = torch.cat([2 * asking, norms[:n_queries, None], one], 1)
-    else:
-        keys = x
-    # Below this, a squared distance is the rounding of its parts.
-    floor = 4 * torch.finfo(x.dtype).eps * norms.max()
-    values = torch.cat([batch.values, x.new_ones(n_keys, 1)], 1)  # (M, V + 1)
+    values = torch.nn.functional.pad(batch.values, (0, 1), value=1.0)  # (M, V + 1)
     if batch.voices is not None:
         values = values * batch.voices[:, None]
     if batch.weights is None:
-        weights = x.new_full((n_queries,), 1 / n_queries)
+        weights = points.new_full((batch.n_queries,), 1 / batch.n_queries)
     else:
         weights = batch.weights / batch.weights.sum()
+    scene = _Scene(geometry, vote_loss, batch.targets, values, weights)
+    if usable(points, values.shape[1]):
+        x = (points if middle is None else points - middle) * scale
+        loss, slope, warmth = _by_kernels(x, scene)
+    else:
+        loss, slope, warmth = _by_chunks(points, middle, scale, scene, n_at_once)
+    if geometry.norms and not geometry.root:
+        scale = 2 * scale
+    return loss, slope.mul_(scale), warmth / temperature
+
+
+class _Scene(NamedTuple):
+    """All that stands still while pairs are counted."""
+
+    geometry: Geometry
+    vote_loss: VoteLoss
+    targets: Tensor  # (B, V)
+    values: Tensor  # (M, V + 1) values and ones, times the points' voices
+    weights: Tensor  # (B,) the queries' parts of the loss
+
+    def answer(self, heard: Tensor, some: slice) -> tuple[Tensor, Tensor]:
+        """From sums heard (b, V + 1): the loss, and the pull (b, V + 1) of values."""
+        loud = heard[:, -1:]
+        votes = heard[:, :-1] / loud
+        losses, pull = _loss_of_votes(self.vote_loss, votes, self.targets[some])
+        pull = pull * (self.weights[some, None] / loud)
+        against = -(pull * votes).sum(1, keepdim=True)
+        return losses @ self.weights[some], torch.cat([pull, against], 1)
+
+
+def _floor(lengths: Tensor) -> Tensor:
+    """Below this, a squared distance is the rounding of its parts (M,)."""
+    return 4 * torch.finfo(lengths.dtype).eps * lengths.max()
+
+
+def _by_kernels(x: Tensor, scene: _Scene) -> tuple[Tensor, Tensor, Tensor]:
+    """Loss, slope by scaled points x (M, D), and the sum of h u: on a GPU."""
+    n_queries, geometry = len(scene.weights), scene.geometry
+    floor = _floor(torch.linalg.vecdot(x, x))
+    norms, root, values = geometry.norms, geometry.root, scene.values
+    heard, nearest, _ = hear_all(
+        x[:n_queries], x, values, norms=norms, root=root, own=True, floor=floor
+    )
+    loss, pull = scene.answer(heard, slice(None))
+    slope, warmth = pull_all(
+        x, values, pull, nearest, norms=norms, root=root, floor=floor
+    )
+    return loss, slope, warmth
+
+
+def _by_chunks(
+    points: Tensor,
+    middle: Tensor | None,
+    scale: Tensor,
+    scene: _Scene,
+    n_at_once: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same for some queries at a time, on any device."""
+    (n_keys, dim), n_queries = points.shape, len(scene.weights)
+    geometry, values = scene.geometry, scene.values
+    # Side by side: the points, ones, squared lengths, and zeros up to a multiple of 8,
+    # which keeps rows aligned. Distances do not change with the origin, so the shift to
+    # the middle needs no gradient.
+    keys = points.new_zeros(n_keys, -(-(dim + 2) // 8) * 8)  # (M, W)
+    x = keys[:, :dim].copy_(points)
+    x.sub_(0 if middle is None else middle).mul_(scale)
+    lengths = torch.linalg.vecdot(x, x)  # (M,)
+    keys[:, dim], keys[:, dim + 1] = 1.0, lengths
+    asking = torch.zeros_like(keys[:n_queries])
+    asking[:, :dim] = x[:n_queries] * (-2 if geometry.norms else -1)
+    if geometry.norms:
+        asking[:, dim], asking[:, dim + 1] = lengths[:n_queries], 1.0
+    floor = _floor(lengths)
 
     n_at_once = min(n_at_once, n_queries)
     buffers = x.new_empty(3, n_at_once, n_keys)  # the only memory that pairs take
-    loss, temperature_slope = x.new_zeros(()), x.new_zeros(())
-    slope = torch.zeros_like(x_one)  # its last column sums up what keys are pulled by
+    loss, warmth = x.new_zeros(()), x.new_zeros(())
+    slope = torch.zeros_like(keys)  # in column `dim`: the sums of what pulls a key
     for start in range(0, n_queries, n_at_once):
         some = slice(start, min(start + n_at_once, n_queries))
         u, p, h = buffers[:, : some.stop - start]  # (b, M) each
@@ -137,30 +195,22 @@ def _loss_and_slopes(
             u.sqrt_()
         u[:, some].fill_diagonal_(torch.inf)  # nobody answers itself
         torch.sub(u.amin(1, keepdim=True), u, out=p).exp_()
-        heard = p @ values  # (b, V + 1)
-        loud = heard[:, -1:]
-        votes = heard[:, :-1] / loud
-        losses, pull = _loss_of_votes(vote_loss, votes, batch.targets[some])
-        loss += losses @ weights[some]
-        pull = pull * (weights[some, None] / loud)  # (b, V)
-        against = -(pull * votes).sum(1, keepdim=True)
-        torch.mm(torch.cat([pull, against], 1), values.T, out=h).mul_(p)
+        part, pull = scene.answer(p @ values, some)
+        loss += part
+        torch.mm(pull, values.T, out=h).mul_(p)
         u[:, some].fill_diagonal_(1.0)  # where h is 0, and so is their product
-        temperature_slope += torch.dot(h.view(-1), u.view(-1))
+        warmth += torch.dot(h.view(-1), u.view(-1))
         if geometry.root:
             h.div_(u)
-        sums = h @ x_one  # (b, D + 1)
+        sums = h @ keys  # (b, W)
+        slope[some, :dim] += sums[:, :dim]
         if geometry.norms:
-            slope[some, :-1] += sums[:, :-1] - x[some] * sums[:, -1:]
-        else:
-            slope[some] += sums
-        slope.addmm_(h.T, x_one[some])
-    gradient = slope[:, :-1]
+            slope[some, :dim] -= x[some] * sums[:, dim : dim + 1]
+        slope.addmm_(h.T, keys[some])
+    gradient = slope[:, :dim]
     if geometry.norms:
-        gradient.addcmul_(x, slope[:, -1:], value=-1)
-    if geometry.norms and not geometry.root:
-        scale = 2 * scale
-    return loss, gradient.mul_(scale), temperature_slope / temperature
+        gradient.addcmul_(x, slope[:, dim : dim + 1], value=-1)
+    return loss, gradient, warmth
 
 
 def _loss_of_votes(

@@ -215,7 +215,9 @@ class NeighborLearner:
         with torch.no_grad():
             if geometry is not None and own is None:
                 ready = make_ready(keys, fit.values, geometry, fit.log_weights)
-                votes = stream_vote(query, ready, temperature=rule.temperature)
+                votes = stream_vote(
+                    query, ready, temperature=rule.temperature, mend=False
+                )
             else:
                 votes = vote_in_chunks(
                     query,

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from modernnca.core.distances import mend_near_pairs
 from modernnca.core.geometry import GEOMETRIES, Geometry
+from modernnca.core.kernels import hear_all, usable
 from modernnca.core.softnn import Rule, Votes, exponential
 
 
@@ -44,23 +45,59 @@ def make_ready(
     return Ready(geometry, middle, placed, placed.square().sum(1), heard)
 
 
-def stream_vote(query: Tensor, ready: Ready, *, temperature: Tensor | float) -> Votes:
-    """What `soft_vote` with the exponential kernel gives for queries (B, D)."""
+def stream_vote(
+    query: Tensor, ready: Ready, *, temperature: Tensor | float, mend: bool = True
+) -> Votes:
+    """What `soft_vote` with the exponential kernel gives for queries (B, D).
+
+    Without `mend`, distances of near rows may lose digits, as they do in training.
+    """
     geometry = ready.geometry
     placed = geometry.place(query, ready.middle)
-    n_queries, n_keys = (256, 4096) if query.device.type == "cpu" else (4096, 8192)
     if len(placed) == 0:
         return Votes(ready.heard[:0, :-1], ready.heard[:0, -1:])
+    if usable(placed, ready.heard.shape[1]):
+        return _vote_by_kernel(placed, ready, temperature, mend=mend)
+    return _vote_by_tiles(placed, ready, temperature, mend=mend)
+
+
+def _vote_by_kernel(
+    query: Tensor, ready: Ready, temperature: Tensor | float, *, mend: bool
+) -> Votes:
+    """Votes for placed queries (B, D); those that lost digits are counted again."""
+    geometry = ready.geometry
+    scale = 1 / temperature if geometry.root else temperature**-0.5
+    heard, nearest, near = hear_all(
+        query * scale,
+        ready.keys * scale,
+        ready.heard,
+        norms=geometry.norms,
+        root=geometry.root,
+    )
+    loud = heard[:, -1:]
+    mean, log_weight = heard[:, :-1] / loud, loud.log() - nearest
+    again = near.nonzero().squeeze(1) if mend else ()
+    if len(again):
+        mended = _vote_by_tiles(query[again], ready, temperature, mend=True)
+        mean[again], log_weight[again] = mended.mean, mended.log_weight
+    return Votes(mean, log_weight)
+
+
+def _vote_by_tiles(
+    query: Tensor, ready: Ready, temperature: Tensor | float, *, mend: bool
+) -> Votes:
+    """Votes for placed queries (B, D), some queries and some keys at a time."""
+    n_queries, n_keys = (256, 4096) if query.device.type == "cpu" else (4096, 8192)
     parts = [
-        _vote_of_all(placed[start : start + n_queries], ready, temperature, n_keys)
-        for start in range(0, len(placed), n_queries)
+        _vote_of_all(query[start : start + n_queries], ready, temperature, n_keys, mend)
+        for start in range(0, len(query), n_queries)
     ]
     mean, log_weight = (torch.cat(part) for part in zip(*parts, strict=True))
     return Votes(mean, log_weight)
 
 
 def _vote_of_all(
-    query: Tensor, ready: Ready, temperature: Tensor | float, n_keys: int
+    query: Tensor, ready: Ready, temperature: Tensor | float, n_keys: int, mend: bool
 ) -> tuple[Tensor, Tensor]:
     """The votes for a few placed queries (b, D): mean (b, V) and log-weight (b, 1)."""
     norms = query.square().sum(1, keepdim=True)  # (b, 1)
@@ -70,7 +107,7 @@ def _vote_of_all(
     n_keys = max(n_keys, 2**20 // max(1, len(query)))
     for start in range(0, len(ready.keys), n_keys):
         some = slice(start, start + n_keys)
-        u = _distances(query, norms, ready, some).div_(temperature)  # (b, m)
+        u = _distances(query, norms, ready, some, mend).div_(temperature)  # (b, m)
         nearer = torch.minimum(nearest, u.amin(1, keepdim=True))
         p = torch.sub(nearer, u, out=u).exp_()
         heard.mul_((nearer - nearest).exp_()).addmm_(p, ready.heard[some])
@@ -79,15 +116,16 @@ def _vote_of_all(
     return heard[:, :-1] / loud, loud.log() - nearest
 
 
-def _distances(query: Tensor, norms: Tensor, ready: Ready, some: slice) -> Tensor:
+def _distances(
+    query: Tensor, norms: Tensor, ready: Ready, some: slice, mend: bool
+) -> Tensor:
     """Distances (b, m) of placed queries to some of the keys."""
     keys, geometry = ready.keys[some], ready.geometry
     if not geometry.norms:
         return (query @ keys.T).neg_()
     squared = torch.addmm(ready.norms[some], query, keys.T, alpha=-2).add_(norms)
     # One pass in the cache tells whether any pair may have lost digits.
-    largest = norms.max() + ready.norms[some].max()
-    if squared.amin() < largest * 2**-10:
+    if mend and squared.amin() < (norms.max() + ready.norms[some].max()) * 2**-10:
         mend_near_pairs(squared, norms + ready.norms[some], query, keys)
     squared.clamp_min_(0)
     return squared.sqrt_() if geometry.root else squared

@@ -1,0 +1,205 @@
+"""The models that are timed: ours, the public one and deeptab's, of the same shape.
+
+Each gives a function that makes one training step, and one that predicts. The public
+model comes from the tabarena wheel (tests/parity/public_model.py), stepped as in its own
+training loop; deeptab's as its data module feeds it.
+"""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, nll_loss, one_hot
+
+from modernnca.core.distances import euclidean
+from modernnca.core.learner import Labeled, Method, NeighborLearner
+from modernnca.core.losses import LOSSES
+from modernnca.core.net import Net, NetShape, embed_all
+from modernnca.core.rows import Rows
+from modernnca.core.samplers import SAMPLERS
+from modernnca.core.softnn import exponential
+from modernnca.memory.exact import ExactMemory
+
+sys.path.append(str(Path(__file__).parents[1]))
+from tests.parity.public_model import load_public_model
+
+N_CLASSES, BATCH, RATE = 3, 1024, 0.5
+Step = Callable[[], None]
+Predict = Callable[[Tensor], Tensor]
+
+
+class Opponent(NamedTuple):
+    """A model over a table of numbers."""
+
+    name: str
+    step: Step
+    predict: Predict
+
+
+def _batches(n_rows: int, device: torch.device):
+    """Endless random batches, an epoch after another."""
+    while True:
+        yield from torch.randperm(n_rows).to(device).split(BATCH)[:-1] or [
+            torch.randperm(n_rows).to(device)
+        ]
+
+
+def _stepper(module: torch.nn.Module, loss: Callable[[Tensor], Tensor], n: int) -> Step:
+    optimizer = torch.optim.AdamW(module.parameters(), lr=0.01, weight_decay=2e-4)
+    batches = _batches(n, next(module.parameters()).device)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        loss(next(batches)).backward()
+        optimizer.step()
+
+    return step
+
+
+def ours(x: Tensor, y: Tensor, *, name: str = "ours", **method) -> Opponent:
+    """This package; `method` may say n_knots, max_sampled, fused."""
+    torch.manual_seed(0)
+    nothing = x.new_zeros(len(x), 0)
+    rows, values = Rows(x, nothing, nothing.long()), one_hot(y, N_CLASSES).float()
+    net = Net(NetShape(x.shape[1], 0, 0)).to(x.device)
+    learner = NeighborLearner(
+        net,
+        Labeled(rows, values, values, None),
+        None,
+        method=Method(
+            distance=euclidean,
+            kernel=exponential,
+            objective=LOSSES["log"].classes,
+            sampler=SAMPLERS["random"],
+            rate=RATE,
+            **method,
+        ),
+        judge=lambda votes: (0.0, 0.0),
+        generator=torch.Generator().manual_seed(0),
+    )
+    memory: list[ExactMemory] = []
+
+    def predict(query: Tensor) -> Tensor:
+        # The keys are embedded once, and remembered.
+        if not memory:
+            rule = learner._method.answering_rule(net)
+            memory.append(ExactMemory(embed_all(net, rows), values, rule))
+        none = query.new_zeros(len(query), 0)
+        points = embed_all(net, Rows(query, none, none.long()))
+        with torch.inference_mode():
+            return memory[0].vote(points).mean
+
+    return Opponent(name, _stepper(net, learner.loss, len(x)), predict)
+
+
+def public(x: Tensor, y: Tensor) -> Opponent | None:
+    """The public model, or None where the wheel is not installed."""
+    model = load_public_model()
+    if model is None:
+        return None
+    torch.manual_seed(0)
+    encoding = {
+        "type": "PLREmbeddings",
+        "n_frequencies": 77,
+        "frequency_scale": 0.0443136,
+        "d_embedding": 34,
+        "lite": True,
+    }
+    net = model(
+        d_in=x.shape[1],
+        d_num=x.shape[1],
+        d_out=N_CLASSES,
+        dim=128,
+        dropout=0.1,
+        d_block=512,
+        n_blocks=0,
+        num_embeddings=encoding,
+        temperature=1.0,
+        sample_rate=RATE,
+    ).to(x.device)
+    everyone = torch.arange(len(x), device=x.device)
+
+    def loss(batch: Tensor) -> Tensor:
+        others = everyone[~torch.isin(everyone, batch)]
+        votes = net(x[batch], y[batch], x[others], y[others], is_train=True)
+        return nll_loss(votes, y[batch])
+
+    def predict(query: Tensor) -> Tensor:
+        net.eval()
+        with torch.no_grad():
+            parts = [
+                net(part, None, x, y, is_train=False).exp()
+                for part in query.split(BATCH)
+            ]
+        return torch.cat(parts)
+
+    return Opponent("public", _stepper(net, loss, len(x)), predict)
+
+
+def deeptab(x: Tensor, y: Tensor) -> Opponent | None:
+    """Deeptab's experimental ModernNCA, or None where it is not installed."""
+    if importlib.util.find_spec("deeptab") is None:
+        return None
+    from deeptab.architectures.experimental.modern_nca import ModernNCA
+    from deeptab.configs.experimental.modernnca_config import ModernNCAConfig
+
+    torch.manual_seed(0)
+    config = ModernNCAConfig(
+        use_embeddings=True,
+        embedding_type="plr",
+        plr_lite=True,
+        d_model=34,
+        n_frequencies=77,
+        frequencies_init_scale=0.0443136,
+        dim=128,
+        n_blocks=0,
+        temperature=1.0,
+        sample_rate=RATE,
+    )
+    numbers = {
+        f"x{j}": {"dimension": 1, "categories": None, "preprocessing": "standard"}
+        for j in range(x.shape[1])
+    }
+    net = ModernNCA(
+        (numbers, {}, {}), num_classes=N_CLASSES, config=config, lss=False
+    ).to(x.device)
+    everyone = torch.arange(len(x), device=x.device)
+
+    def columns(rows: Tensor) -> tuple[list[Tensor], list, list]:
+        return list(rows.split(1, dim=1)), [], []
+
+    def loss(batch: Tensor) -> Tensor:
+        others = everyone[~torch.isin(everyone, batch)]
+        votes = net.train_with_candidates(
+            *columns(x[batch]),
+            targets=y[batch],
+            candidate_x=columns(x[others]),
+            candidate_y=y[others],
+        )
+        return cross_entropy(votes, y[batch])
+
+    def predict(query: Tensor) -> Tensor:
+        net.eval()
+        with torch.no_grad():
+            parts = [
+                net.predict_with_candidates(
+                    *columns(part), candidate_x=columns(x), candidate_y=y
+                )
+                for part in query.split(BATCH)
+            ]
+        return torch.cat(parts)
+
+    return Opponent("deeptab", _stepper(net, loss, len(x)), predict)
+
+
+def make_table(n_rows: int, n_columns: int, device: str) -> tuple[Tensor, Tensor]:
+    """Random numbers in three classes that the first columns tell apart, roughly."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(n_rows, n_columns, generator=generator)
+    noise = torch.randn(n_rows, generator=generator)
+    y = ((x[:, 0] + x[:, 1] * x[:, 2] + noise).div(1.5).round() % N_CLASSES).long()
+    return x.to(device), y.to(device)
