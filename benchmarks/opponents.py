@@ -1,8 +1,8 @@
 """The models that are timed: ours, the public one and deeptab's, of the same shape.
 
 Each gives a function that makes one training step, and one that predicts. The public
-model comes from the tabarena wheel (tests/parity/public_model.py), stepped as in its own
-training loop; deeptab's as its data module feeds it.
+model comes from the tabarena wheel (tests/parity/public_model.py), stepped as in its
+own training loop; deeptab's as its data module feeds it.
 """
 
 import importlib.util
@@ -61,7 +61,7 @@ def _stepper(module: torch.nn.Module, loss: Callable[[Tensor], Tensor], n: int) 
 
 
 def ours(x: Tensor, y: Tensor, *, name: str = "ours", **method) -> Opponent:
-    """This package; `method` may say n_knots, max_sampled, fused."""
+    """Our own; `method` may say n_knots, max_sampled, fused."""
     torch.manual_seed(0)
     nothing = x.new_zeros(len(x), 0)
     rows, values = Rows(x, nothing, nothing.long()), one_hot(y, N_CLASSES).float()
@@ -196,9 +196,11 @@ def deeptab(x: Tensor, y: Tensor) -> Opponent | None:
     return Opponent("deeptab", _stepper(net, loss, len(x)), predict)
 
 
-def make_table(n_rows: int, n_columns: int, device: str) -> tuple[Tensor, Tensor]:
+def make_table(
+    n_rows: int, n_columns: int, device: str, *, seed: int = 0
+) -> tuple[Tensor, Tensor]:
     """Random numbers in three classes that the first columns tell apart, roughly."""
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(seed)
     x = torch.randn(n_rows, n_columns, generator=generator)
     noise = torch.randn(n_rows, generator=generator)
     y = ((x[:, 0] + x[:, 1] * x[:, 2] + noise).div(1.5).round() % N_CLASSES).long()

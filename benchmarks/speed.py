@@ -5,9 +5,9 @@
 Parts: `step` (a training step: ours, ours without knots, the public model, deeptab's;
 the same table, shape and number of rows that answer), `predict` (10,000 rows against
 100,000 remembered), `one` (one row through the estimator), `memory` (peak of training,
-each model in a process of its own), `epoch` (one epoch by table size, default settings),
-`adult` (a whole default fit beside CatBoost's). Opponents take turns; medians are shown.
-deeptab and catboost are used where they are installed (benchmarks/README.md).
+each model in a process of its own), `epoch` (one epoch by table size, default
+settings), `adult` (a whole default fit beside CatBoost's). Opponents take turns;
+medians are shown. deeptab and catboost are used where they are installed (README.md).
 """
 
 import argparse
@@ -96,7 +96,7 @@ def part_step(arguments) -> dict:
 def part_predict(arguments) -> dict:
     names = ("ours", "public", "deeptab")
     made = opponents(100_000, 20, arguments.device, names)
-    query, _ = make_table(10_000, 20, arguments.device)
+    query, _ = make_table(10_000, 20, arguments.device, seed=1)  # rows not seen before
     calls = {name: (lambda one=one: one.predict(query)) for name, one in made.items()}
     times = alternate(calls, arguments.device, n=3)
     show("predict 10,000 against 100,000", times)

@@ -36,15 +36,17 @@ class CodedLinear(nn.Module):
         """Map numbers (N, d_in) and codes (N, C) to (N, d_out)."""
         return self._with_levels(linear(x, self.weight, self.bias), codes)
 
-    def forward_last(self, x: Tensor, codes: Tensor) -> Tensor:
-        """The part of the sum that the last numbers (N, d <= d_in) and codes add."""
-        weight = self.weight[:, self.weight.shape[1] - x.shape[1] :]
-        return self._with_levels(linear(x, weight, self.bias), codes)
+    def add_last(self, out: Tensor, x: Tensor, codes: Tensor) -> Tensor:
+        """Add what the last numbers (N, d <= d_in) and codes say to `out` (N, d_out)."""
+        out = out.add_(self.bias)
+        if x.shape[1]:
+            out = out.addmm_(x, self.weight[:, self.weight.shape[1] - x.shape[1] :].T)
+        return self._with_levels(out, codes)
 
     def _with_levels(self, out: Tensor, codes: Tensor) -> Tensor:
         if codes.shape[1] == 0:
             return out
-        return out + sum_rows(self.levels, codes, silent=len(self.levels) - 1)
+        return out.add_(sum_rows(self.levels, codes, silent=len(self.levels) - 1))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.geometry import Geometry
-from modernnca.core.kernels import hear_all, pull_all, usable
+from modernnca.core.kernels import tug_all, usable, weigh_all
 from modernnca.core.losses import VoteLoss
 
 
@@ -51,8 +51,10 @@ def fused_loss(
     """
     if n_at_once is None:
         # Measured on two cores: 64 to 256 queries are best; a GPU wants more at once.
-        most = 128 if points.device.type == "cpu" else 1024
-        n_at_once = min(most, max(16, 2**22 // len(points)))
+        if points.device.type == "cpu":
+            n_at_once = min(128, max(16, 2**22 // len(points)))
+        else:
+            n_at_once = min(1024, max(128, 2**23 // len(points)))
     loss: Tensor = _FusedLoss.apply(
         geometry.place(points, None),
         temperature,
@@ -99,7 +101,6 @@ def _loss_and_slopes(
     """The loss, and its slopes by points (M, D) and by temperature."""
     # Scaled points have scaled distances: no pass over the pairs for the temperature.
     scale = 1 / temperature if geometry.root else temperature.rsqrt()
-    middle = geometry.middle(points)
     values = torch.nn.functional.pad(batch.values, (0, 1), value=1.0)  # (M, V + 1)
     if batch.voices is not None:
         values = values * batch.voices[:, None]
@@ -108,11 +109,7 @@ def _loss_and_slopes(
     else:
         weights = batch.weights / batch.weights.sum()
     scene = _Scene(geometry, vote_loss, batch.targets, values, weights)
-    if usable(points, values.shape[1]):
-        x = (points if middle is None else points - middle) * scale
-        loss, slope, warmth = _by_kernels(x, scene)
-    else:
-        loss, slope, warmth = _by_chunks(points, middle, scale, scene, n_at_once)
+    loss, slope, warmth = _by_chunks(points, scale, scene, n_at_once)
     if geometry.norms and not geometry.root:
         scale = 2 * scale
     return loss, slope.mul_(scale), warmth / temperature
@@ -137,80 +134,103 @@ class _Scene(NamedTuple):
         return losses @ self.weights[some], torch.cat([pull, against], 1)
 
 
-def _floor(lengths: Tensor) -> Tensor:
-    """Below this, a squared distance is the rounding of its parts (M,)."""
-    return 4 * torch.finfo(lengths.dtype).eps * lengths.max()
+class _Pairs(NamedTuple):
+    """Points, ready to be multiplied with each other."""
+
+    keys: Tensor  # (M, W) scaled points, ones, squared lengths, zeros for alignment
+    asking: Tensor  # (B, W) times keys: squared distances, or negative products
+    points: Tensor  # (M, D) the scaled points, as a part of `keys`
+    lengths: Tensor  # (M,) squared
+    floor: Tensor  # below it, a squared distance is the rounding of its parts
 
 
-def _by_kernels(x: Tensor, scene: _Scene) -> tuple[Tensor, Tensor, Tensor]:
-    """Loss, slope by scaled points x (M, D), and the sum of h u: on a GPU."""
+def _make_pairs(points: Tensor, scale: Tensor, scene: _Scene) -> _Pairs:
+    """Place, scale and widen points (M, D)."""
+    n_keys, dim = points.shape
     n_queries, geometry = len(scene.weights), scene.geometry
-    floor = _floor(torch.linalg.vecdot(x, x))
-    norms, root, values = geometry.norms, geometry.root, scene.values
-    heard, nearest, _ = hear_all(
-        x[:n_queries], x, values, norms=norms, root=root, own=True, floor=floor
-    )
-    loss, pull = scene.answer(heard, slice(None))
-    slope, warmth = pull_all(
-        x, values, pull, nearest, norms=norms, root=root, floor=floor
-    )
-    return loss, slope, warmth
-
-
-def _by_chunks(
-    points: Tensor,
-    middle: Tensor | None,
-    scale: Tensor,
-    scene: _Scene,
-    n_at_once: int,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The same for some queries at a time, on any device."""
-    (n_keys, dim), n_queries = points.shape, len(scene.weights)
-    geometry, values = scene.geometry, scene.values
-    # Side by side: the points, ones, squared lengths, and zeros up to a multiple of 8,
-    # which keeps rows aligned. Distances do not change with the origin, so the shift to
-    # the middle needs no gradient.
-    keys = points.new_zeros(n_keys, -(-(dim + 2) // 8) * 8)  # (M, W)
+    # Distances do not change with the origin, so the shift needs no gradient.
+    middle = geometry.middle(points)
+    keys = points.new_zeros(n_keys, -(-(dim + 2) // 8) * 8)
     x = keys[:, :dim].copy_(points)
-    x.sub_(0 if middle is None else middle).mul_(scale)
-    lengths = torch.linalg.vecdot(x, x)  # (M,)
+    if middle is not None:
+        x.sub_(middle)
+    x.mul_(scale)
+    lengths = torch.linalg.vecdot(x, x)
     keys[:, dim], keys[:, dim + 1] = 1.0, lengths
     asking = torch.zeros_like(keys[:n_queries])
     asking[:, :dim] = x[:n_queries] * (-2 if geometry.norms else -1)
     if geometry.norms:
         asking[:, dim], asking[:, dim + 1] = lengths[:n_queries], 1.0
-    floor = _floor(lengths)
+    floor = 4 * torch.finfo(x.dtype).eps * lengths.max()
+    return _Pairs(keys, asking, x, lengths, floor)
 
+
+def _by_chunks(
+    points: Tensor, scale: Tensor, scene: _Scene, n_at_once: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Loss, slope by scaled points (M, D), and sum(h u): some queries at a time."""
+    (n_keys, dim), n_queries = points.shape, len(scene.weights)
+    pairs = _make_pairs(points, scale, scene)
+    keys, x = pairs.keys, pairs.points
     n_at_once = min(n_at_once, n_queries)
-    buffers = x.new_empty(3, n_at_once, n_keys)  # the only memory that pairs take
+    by_kernels = usable(x, scene.values.shape[1])
+    count = _count_by_kernels if by_kernels else _count_by_passes
+    # The only memory that pairs take.
+    room = x.new_empty(1 if by_kernels else 3, n_at_once, n_keys)
     loss, warmth = x.new_zeros(()), x.new_zeros(())
     slope = torch.zeros_like(keys)  # in column `dim`: the sums of what pulls a key
     for start in range(0, n_queries, n_at_once):
         some = slice(start, min(start + n_at_once, n_queries))
-        u, p, h = buffers[:, : some.stop - start]  # (b, M) each
-        torch.mm(asking[some], keys.T, out=u)
-        if geometry.norms:
-            u.clamp_min_(floor)
-        if geometry.root:
-            u.sqrt_()
-        u[:, some].fill_diagonal_(torch.inf)  # nobody answers itself
-        torch.sub(u.amin(1, keepdim=True), u, out=p).exp_()
-        part, pull = scene.answer(p @ values, some)
-        loss += part
-        torch.mm(pull, values.T, out=h).mul_(p)
-        u[:, some].fill_diagonal_(1.0)  # where h is 0, and so is their product
-        warmth += torch.dot(h.view(-1), u.view(-1))
-        if geometry.root:
-            h.div_(u)
+        part, part_warmth, h = count(pairs, scene, room[:, : some.stop - start], some)
+        loss, warmth = loss + part, warmth + part_warmth
         sums = h @ keys  # (b, W)
         slope[some, :dim] += sums[:, :dim]
-        if geometry.norms:
+        if scene.geometry.norms:
             slope[some, :dim] -= x[some] * sums[:, dim : dim + 1]
         slope.addmm_(h.T, keys[some])
     gradient = slope[:, :dim]
-    if geometry.norms:
+    if scene.geometry.norms:
         gradient.addcmul_(x, slope[:, dim : dim + 1], value=-1)
     return loss, gradient, warmth
+
+
+def _count_by_passes(
+    pairs: _Pairs, scene: _Scene, room: Tensor, some: slice
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The loss of some queries, sum(h u), and h / u (b, M): with torch alone."""
+    u, p, h = room  # (b, M) each
+    torch.mm(pairs.asking[some], pairs.keys.T, out=u)
+    if scene.geometry.norms:
+        u.clamp_min_(pairs.floor)
+    if scene.geometry.root:
+        u.sqrt_()
+    u[:, some].fill_diagonal_(torch.inf)  # nobody answers itself
+    torch.sub(u.amin(1, keepdim=True), u, out=p).exp_()
+    loss, pull = scene.answer(p @ scene.values, some)
+    torch.mm(pull, scene.values.T, out=h).mul_(p)
+    u[:, some].fill_diagonal_(1.0)  # where h is 0, and so is their product
+    warmth = torch.dot(h.view(-1), u.view(-1))
+    return loss, warmth, h.div_(u) if scene.geometry.root else h
+
+
+def _count_by_kernels(
+    pairs: _Pairs, scene: _Scene, room: Tensor, some: slice
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same with two passes over the pairs, on a GPU."""
+    geometry, u = scene.geometry, room[0]  # (b, M)
+    torch.mm(pairs.points[some], pairs.points.T, out=u)
+    heard, nearest = weigh_all(
+        u,
+        pairs.lengths,
+        scene.values,
+        pairs.floor,
+        first=some.start,
+        norms=geometry.norms,
+        root=geometry.root,
+    )
+    loss, pull = scene.answer(heard, some)
+    warmth = tug_all(u, scene.values, pull, nearest, root=geometry.root)
+    return loss, warmth, u
 
 
 def _loss_of_votes(

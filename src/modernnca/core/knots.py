@@ -13,16 +13,26 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from modernnca.core.lookup import sum_rows
+
 
 class Cells(NamedTuple):
     """Where the cells of N rows lie between the knots of their columns."""
 
-    knots: Tensor  # (N, 2P) the knot below and the knot above, as rows of one table
-    weights: Tensor  # (N, 2P) how near each is; the two of a cell add up to one
+    below: Tensor  # (N, P) the knot below, as a row of the table of all knots
+    share: Tensor  # (N, P) how near the knot above is, from 0 to 1
 
     def take(self, rows: Tensor | slice) -> "Cells":
         """The cells of these rows."""
-        return Cells(self.knots[rows], self.weights[rows])
+        return Cells(self.below[rows], self.share[rows])
+
+    def look_up(self, table: Tensor) -> Tensor:
+        """Sum up what the cells of each row find between their knots: (N, D)."""
+        return sum_rows(
+            table,
+            torch.cat([self.below, self.below + 1], 1),
+            weights=torch.cat([1 - self.share, self.share], 1),
+        )
 
 
 def place_knots(numbers: Tensor, n_knots: int) -> Tensor:
@@ -36,12 +46,13 @@ def place_knots(numbers: Tensor, n_knots: int) -> Tensor:
     tensor([[0., 1., 5.]])
     """
     columns = [_knots_of(column, n_knots) for column in numbers.T]
-    n_most = max((len(column) for column in columns), default=1)
+    n_most = max((len(column) for column in columns), default=2)
+    n_most = max(2, n_most)  # a cell lies between two
     filled = [
         torch.cat([column, column[-1:].expand(n_most - len(column))])
         for column in columns
     ]
-    return torch.stack(filled, 1) if filled else numbers.new_zeros(1, 0)
+    return torch.stack(filled, 1) if filled else numbers.new_zeros(2, 0)
 
 
 def _knots_of(column: Tensor, n_knots: int) -> Tensor:
@@ -61,22 +72,13 @@ def _knots_of(column: Tensor, n_knots: int) -> Tensor:
 def place_cells(numbers: Tensor, knots: Tensor) -> Cells:
     """Place numbers (N, P) between knots (K, P); beyond the last one, on it."""
     n_knots, n_columns = knots.shape
-    below, share = [], []
-    for column, own in zip(numbers.T, knots.T, strict=True):
-        own = own.contiguous()
-        above = torch.searchsorted(own, column.contiguous()).clamp(
-            1, max(1, n_knots - 1)
-        )
-        low, high = own[above - 1], own[above.clamp_max(n_knots - 1)]
+    below = torch.zeros(numbers.shape, dtype=torch.int32, device=numbers.device)
+    share = torch.zeros_like(numbers)
+    for j in range(n_columns):
+        own, column = knots[:, j].contiguous(), numbers[:, j].contiguous()
+        above = torch.searchsorted(own, column).clamp_(1, n_knots - 1)
+        low, high = own[above - 1], own[above]
         gap = (high - low).clamp_min(torch.finfo(own.dtype).tiny)
-        below.append(above - 1)
-        share.append(((column - low) / gap).clamp(0, 1))
-    if not below:
-        return Cells(numbers.new_zeros(len(numbers), 0).int(), numbers)
-    offsets = torch.arange(n_columns, device=knots.device) * n_knots
-    lower = torch.stack(below, 1) + offsets
-    upper = (lower + 1).clamp_max(n_knots * n_columns - 1)
-    upper_share = torch.stack(share, 1)
-    return Cells(
-        torch.cat([lower, upper], 1).int(), torch.cat([1 - upper_share, upper_share], 1)
-    )
+        below[:, j] = above - 1 + j * n_knots
+        share[:, j] = ((column - low) / gap).clamp(0, 1)
+    return Cells(below, share)

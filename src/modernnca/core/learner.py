@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from modernnca.core.distances import Distance
 from modernnca.core.fused import Batch, fused_loss
@@ -72,6 +72,18 @@ class Method:
         return self.learning_rule(net)._replace(n_neighbors=self.n_neighbors)
 
 
+class _Whole(nn.Module):
+    """A net with the loss behind it, since what is recorded must be a module."""
+
+    def __init__(self, net: Net, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.net, self.loss = net, loss
+
+    def forward(self, batch: Tensor, others: Tensor) -> Tensor:
+        """The loss of the rows in `batch`, answered by themselves and others."""
+        return self.loss(batch, others)
+
+
 class NeighborLearner:
     """Learn an embedding in which the neighbors of a row vote for its target.
 
@@ -106,6 +118,7 @@ class NeighborLearner:
         self._in_batch = torch.zeros(
             self.n_rows, dtype=torch.bool, device=fit.values.device
         )
+        self._recorded: tuple[tuple[int, int], Callable] | None = None
         self._knots: Tensor | None = None
         self._cells: dict[int, Cells] = {}  # of the parts, by their identity
         # In a small table there are as many cells as knots: nothing is won.
@@ -118,24 +131,51 @@ class NeighborLearner:
 
     def loss(self, batch: Tensor) -> Tensor:
         """The mean loss of the rows numbered in `batch` (B,)."""
-        fit, method = self._fit, self._method
+        method = self._method
         sample = method.sampler(batch, self._crowd)
-        together = torch.cat([batch, sample.others])  # (M,)
-        points = self._embed(batch, sample.others)  # (M, D)
-        # A row never answers its own question, wherever and however often it was drawn:
-        # in the batch it is silent for itself, a second copy is silent for all.
-        voices = self._voices(batch, sample.others)
         geometry = GEOMETRIES.get(method.distance)
         vote_loss = OF_VOTES.get(method.objective)
-        plain = geometry is None or vote_loss is None or sample.silent is not None
-        if plain or not method.fused or method.kernel is not exponential:
-            return self._plain_loss(points, batch, together, sample, voices)
+        known = geometry is not None and vote_loss is not None
+        soft = method.kernel is exponential and sample.silent is None
+        if not (known and soft and method.fused):
+            return self._plain_loss(batch, sample)
+        # On a GPU, hundreds of small kernels take longer to start than to run; recorded
+        # once, they start together. BatchNorm and dropout would be disturbed by the
+        # rehearsal, and the last batch has a size of its own.
+        if batch.device.type == "cuda" and self.module.shape.n_blocks == 0:
+            sizes = (len(batch), len(sample.others))
+            if self._recorded is None:
+                self._recorded = sizes, self._record(batch, sample.others)
+            if self._recorded[0] == sizes:
+                return self._recorded[1](batch, sample.others)
+        return self._fused_loss(batch, sample.others)
+
+    def _record(
+        self, batch: Tensor, others: Tensor
+    ) -> Callable[[Tensor, Tensor], Tensor]:
+        """`_fused_loss` for batches and others of these sizes, as one CUDA graph."""
+        # torch would warn that the rehearsal ran on a stream of its own, as it should.
+        quiet = getattr(
+            torch.autograd.graph, "set_warn_on_accumulate_grad_stream_mismatch", None
+        )
+        if quiet is not None:
+            quiet(False)
+        whole = _Whole(self.module, self._fused_loss)
+        sample = (batch.clone(), others.clone())
+        graphed: Any = torch.cuda.make_graphed_callables(
+            whole, sample, allow_unused_input=True
+        )
+        return cast(Callable[[Tensor, Tensor], Tensor], graphed)
+
+    def _fused_loss(self, batch: Tensor, others: Tensor) -> Tensor:
+        """The loss in one pass; no pair is kept."""
+        fit, method = self._fit, self._method
+        together = torch.cat([batch, others])  # (M,)
+        voices = self._voices(batch, others)
         if fit.weights is not None:
             voices = voices * fit.weights[together]
-        assert geometry is not None
-        assert vote_loss is not None
         return fused_loss(
-            points,
+            self._embed(batch, others),
             self.module.temperature,
             Batch(
                 n_queries=len(batch),
@@ -144,29 +184,30 @@ class NeighborLearner:
                 voices=voices,
                 weights=None if fit.weights is None else fit.weights[batch],
             ),
-            geometry=geometry,
-            vote_loss=vote_loss,
+            geometry=GEOMETRIES[method.distance],
+            vote_loss=OF_VOTES[method.objective],
         )
 
     def _voices(self, batch: Tensor, others: Tensor) -> Tensor:
-        """1 for those who may speak, 0 for others who are in the batch: (M,)."""
-        self._in_batch[batch] = True
+        """1 for those who may speak, 0 for others who are in the batch: (M,).
+
+        A row never answers its own question, wherever and however often it was drawn:
+        in the batch it is silent for itself, a second copy is silent for all.
+        """
+        # index_fill_, not an assignment, which would bring its scalar from the CPU.
+        self._in_batch.index_fill_(0, batch, True)
         doubles = self._in_batch[others]
-        self._in_batch[batch] = False
+        self._in_batch.index_fill_(0, batch, False)
         heard = self._fit.labels.new_ones(len(batch) + len(others))
         heard[len(batch) :].masked_fill_(doubles, 0.0)
         return heard
 
-    def _plain_loss(
-        self,
-        points: Tensor,
-        batch: Tensor,
-        together: Tensor,
-        sample: Sample,
-        voices: Tensor,
-    ) -> Tensor:
+    def _plain_loss(self, batch: Tensor, sample: Sample) -> Tensor:
         """The loss for any distance, kernel and objective; pairs are kept."""
         fit = self._fit
+        points = self._embed(batch, sample.others)  # (M, D)
+        together = torch.cat([batch, sample.others])  # (M,)
+        voices = self._voices(batch, sample.others)
         silent = (batch[:, None] == together) | (voices == 0)  # (B, M)
         if sample.silent is not None:
             silent = silent | sample.silent

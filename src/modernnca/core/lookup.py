@@ -36,14 +36,17 @@ class _SumRows(torch.autograd.Function):
         flat = index.flatten().int()
         sorted_index, order = flat.sort(stable=True)
         every_row = torch.arange(ctx.n_rows, device=flat.device, dtype=torch.int32)
-        starts = torch.searchsorted(sorted_index, every_row)
-        asking = order.div(index.shape[1], rounding_mode="floor")
+        starts = torch.searchsorted(sorted_index, every_row, out_int32=True)
+        if weights is not None:
+            weights = weights.flatten()[order]
+        asking = order.div_(index.shape[1], rounding_mode="floor").int()
+        del flat, sorted_index, order  # at a million rows these are large
         summed = embedding_bag(
             asking,
             gradient.contiguous(),
             starts,
             mode="sum",
-            per_sample_weights=None if weights is None else weights.flatten()[order],
+            per_sample_weights=weights,
         )
         if ctx.silent is not None:
             summed[ctx.silent] = 0

@@ -11,7 +11,6 @@ from modernnca._named import named
 from modernnca.core.embed import EMBEDDINGS, BlockShape, CodedLinear
 from modernnca.core.encode import ENCODINGS, EncodingShape
 from modernnca.core.knots import Cells
-from modernnca.core.lookup import sum_rows
 from modernnca.core.rows import Rows
 
 
@@ -102,8 +101,8 @@ class Net(nn.Module):
 
     def forward_cells(self, table: Tensor, cells: Cells, rows: Rows) -> Tensor:
         """Embed N rows by their cells' places between knots: (N, D)."""
-        summed = sum_rows(table, cells.knots, weights=cells.weights)
-        return self.blocks(summed + self.linear.forward_last(rows.plain, rows.codes))
+        summed = cells.look_up(table)
+        return self.blocks(self.linear.add_last(summed, rows.plain, rows.codes))
 
 
 @contextmanager

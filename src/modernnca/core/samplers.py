@@ -70,7 +70,7 @@ def _draw_outside(batch: Tensor, n: int, crowd: Crowd) -> Tensor:
         # seed of the device's own generator is part of the training's.
         order = torch.randperm(crowd.n_rows, device=batch.device)
         inside = torch.zeros(crowd.n_rows, dtype=torch.uint8, device=batch.device)
-        inside[batch] = 1
+        inside.index_fill_(0, batch, 1)
         return order[inside[order].sort(stable=True).indices[:n]]
     if 4 * n > crowd.n_rows - len(batch):
         return _draw(_outside(batch, crowd.n_rows), n, crowd.generator)

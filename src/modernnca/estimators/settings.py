@@ -53,7 +53,7 @@ class Settings:
     head: str = "fused"
     sampler: str = "random"
     sample_rate: float = 0.5
-    max_sampled: int | None = 1024
+    max_sampled: int | None = 4096
     sample_exponent: float = 1.0
     prediction: str = "soft"
     n_neighbors: int = 5
