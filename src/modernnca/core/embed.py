@@ -37,7 +37,7 @@ class CodedLinear(nn.Module):
         return self._with_levels(linear(x, self.weight, self.bias), codes)
 
     def add_last(self, out: Tensor, x: Tensor, codes: Tensor) -> Tensor:
-        """Add what the last numbers (N, d <= d_in) and codes say to `out` (N, d_out)."""
+        """Add what the last numbers (N, d <= d_in) and codes say to `out`, in place."""
         out = out.add_(self.bias)
         if x.shape[1]:
             out = out.addmm_(x, self.weight[:, self.weight.shape[1] - x.shape[1] :].T)

@@ -54,7 +54,7 @@ def fused_loss(
         if points.device.type == "cpu":
             n_at_once = min(128, max(16, 2**22 // len(points)))
         else:
-            n_at_once = min(1024, max(128, 2**23 // len(points)))
+            n_at_once = min(1024, max(128, 2**22 // len(points)))
     loss: Tensor = _FusedLoss.apply(
         geometry.place(points, None),
         temperature,
@@ -87,7 +87,11 @@ class _FusedLoss(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         slope, temperature_slope = ctx.saved_tensors
         (gradient,) = gradients
-        return (slope * gradient, temperature_slope * gradient, None, None, None, None)
+        if slope.is_cuda and torch.cuda.is_current_stream_capturing():
+            slope.mul_(gradient)  # a recorded step runs backward once: save the memory
+        else:
+            slope = slope * gradient
+        return (slope, temperature_slope * gradient, None, None, None, None)
 
 
 def _loss_and_slopes(
