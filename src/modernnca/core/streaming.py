@@ -15,6 +15,8 @@ from modernnca.core.geometry import GEOMETRIES, Geometry
 from modernnca.core.kernels import hear_all, usable
 from modernnca.core.softnn import Rule, Votes, exponential
 
+_LEAST = -60.0
+
 
 def geometry_of(rule: Rule) -> Geometry | None:
     """The geometry of a rule whose votes can be streamed; None for other rules."""
@@ -109,7 +111,8 @@ def _vote_of_all(
         some = slice(start, start + n_keys)
         u = _distances(query, norms, ready, some, mend).div_(temperature)  # (b, m)
         nearer = torch.minimum(nearest, u.amin(1, keepdim=True))
-        p = torch.sub(nearer, u, out=u).exp_()
+        # As in core.fused: no numbers that are slow for being small.
+        p = torch.sub(nearer, u, out=u).clamp_min_(_LEAST).exp_()
         heard.mul_((nearer - nearest).exp_()).addmm_(p, ready.heard[some])
         nearest = nearer
     loud = heard[:, -1:]
