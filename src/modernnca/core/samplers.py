@@ -81,7 +81,7 @@ def _draw_outside(batch: Tensor, n: int, crowd: Crowd) -> Tensor:
         more = torch.randint(
             crowd.n_rows, (n + n // 4 + 16,), generator=crowd.generator
         )
-        drawn = torch.cat([drawn, more]).unique()
+        drawn = torch.cat([drawn, more.to(batch.device)]).unique()
         drawn = drawn[torch.isin(drawn, batch, invert=True)]
     return _draw(drawn, n, crowd.generator)
 
