@@ -20,7 +20,7 @@ def says(text: str) -> str:
     return f"^{re.escape(text)}$"
 
 
-def fails(text: str, error: type[Exception] = ValueError):
+def raises_saying(text: str, error: type[Exception] = ValueError):
     return pytest.raises(error, match=says(text))
 
 
@@ -63,7 +63,7 @@ CHOICES = {
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_an_unknown_name_gets_the_list_of_names(name):
-    with fails(CHOICES[name]):
+    with raises_saying(CHOICES[name]):
         ModernNCAClassifier(**{name: "x"}).fit(X, Y)
 
 
@@ -98,25 +98,25 @@ RANGES = [
 
 @pytest.mark.parametrize(("name", "value", "text"), RANGES)
 def test_a_number_out_of_range_gets_the_range(name, value, text):
-    with fails(text):
+    with raises_saying(text):
         ModernNCAClassifier(**{name: value}).fit(X, Y)
 
 
 def test_regression_names_the_losses_and_samplers_that_it_has():
-    with fails(
+    with raises_saying(
         "Unknown loss for regression 'mcml'; choose one of: log, t-distribution."
     ):
         ModernNCARegressor(loss="mcml").fit(X, X[:, 0])
-    with fails(
+    with raises_saying(
         "Unknown sampler for regression 'class-wise'; choose one of: all, batch, "
         "distance, random."
     ):
         ModernNCARegressor(sampler="class-wise").fit(X, X[:, 0])
-    with fails(
+    with raises_saying(
         "label_smoothing is for classes; leave it at 0 for regression (got 0.1)."
     ):
         ModernNCARegressor(label_smoothing=0.1).fit(X, X[:, 0])
-    with fails(
+    with raises_saying(
         "class_weight is for classes; leave it at None for regression (got 'balanced') "
         "or use sample_weight."
     ):
@@ -124,7 +124,7 @@ def test_regression_names_the_losses_and_samplers_that_it_has():
 
 
 def test_a_heavy_tailed_kernel_needs_a_length():
-    with fails(
+    with raises_saying(
         "The loss 't-distribution' needs a distance that is a length; instead of "
         "distance='cosine' choose one of: euclidean, manhattan."
     ):
@@ -136,7 +136,7 @@ def test_a_device_that_is_not_there_is_said():
 
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
-    with fails(
+    with raises_saying(
         "device='cuda' was asked for, but this machine has none; choose 'auto' or "
         "'cpu'."
     ):
@@ -146,18 +146,22 @@ def test_a_device_that_is_not_there_is_said():
 def test_gaps_in_the_target_are_named():
     y = numbers_of(mixed_table(40))
     y[3] = np.nan
-    with fails("Input y contains NaN: row 3 has no label; drop such rows before fit."):
+    with raises_saying(
+        "Input y contains NaN: row 3 has no label; drop such rows before fit."
+    ):
         ModernNCARegressor().fit(X, y)
     labels = classes_of(mixed_table(40)).astype(object)
     labels[5] = None
-    with fails("Input y contains NaN: row 5 has no label; drop such rows before fit."):
+    with raises_saying(
+        "Input y contains NaN: row 5 has no label; drop such rows before fit."
+    ):
         ModernNCAClassifier().fit(X, labels)
 
 
 def test_infinite_targets_are_named():
     y = X[:, 0].copy()
     y[7] = np.inf
-    with fails(
+    with raises_saying(
         "Input y contains infinity or a value too large for dtype('float64'): row 7 is "
         "inf; drop or clip such rows before fit."
     ):
@@ -165,7 +169,9 @@ def test_infinite_targets_are_named():
 
 
 def test_one_class_is_not_enough():
-    with fails("y has one class only ('yes'); a classifier needs at least two."):
+    with raises_saying(
+        "y has one class only ('yes'); a classifier needs at least two."
+    ):
         ModernNCAClassifier().fit(X, ["yes"] * 40)
 
 
@@ -175,7 +181,7 @@ def test_a_constant_target_is_predicted():
 
 
 def test_one_row_is_not_enough():
-    with fails(
+    with raises_saying(
         "Found a table with n_samples=1, but a row needs a neighbor: give at least 2 "
         "rows."
     ):
@@ -188,7 +194,7 @@ def test_two_rows_are_enough():
 
 
 def test_a_table_without_columns_is_refused():
-    with fails(
+    with raises_saying(
         "Found a table with 0 feature(s) (shape=(40, 0)) while a minimum of 1 is "
         "required."
     ):
@@ -197,18 +203,18 @@ def test_a_table_without_columns_is_refused():
 
 def test_a_name_that_occurs_twice_is_refused():
     frame = pd.DataFrame(X, columns=["a", "b", "a"])
-    with fails("The column name 'a' occurs twice; rename one of them."):
+    with raises_saying("The column name 'a' occurs twice; rename one of them."):
         ModernNCAClassifier().fit(frame, Y)
 
 
 def test_a_missing_column_at_prediction_is_named():
     frame = mixed_table()
     model = ModernNCAClassifier(**QUICK).fit(frame, classes_of(frame))
-    with fails(
+    with raises_saying(
         "The table lacks the column 'size', which was there in fit.", TableError
     ):
         model.predict(frame.drop(columns="size"))
-    with fails(
+    with raises_saying(
         "The table has the column 'z', which was not there in fit; drop it first.",
         TableError,
     ):
@@ -218,7 +224,7 @@ def test_a_missing_column_at_prediction_is_named():
 def test_a_column_of_another_kind_at_prediction_is_named():
     frame = mixed_table()
     model = ModernNCAClassifier(**QUICK).fit(frame, classes_of(frame))
-    with fails(
+    with raises_saying(
         "The column 'size' held numbers in fit, but now holds text, such as 'abc'; "
         "convert it first.",
         TableError,
@@ -228,12 +234,12 @@ def test_a_column_of_another_kind_at_prediction_is_named():
 
 def test_a_table_of_another_width_is_refused():
     model = ModernNCAClassifier(**QUICK).fit(X, Y)
-    with fails(
+    with raises_saying(
         "X has 2 features, but ModernNCAClassifier is expecting 3 features as input; "
         "give the same columns as in fit."
     ):
         model.predict(X[:, :2])
-    with fails(
+    with raises_saying(
         "X has 2 features, but ModernNCAClassifier is expecting 3 features as input; "
         "give the same columns as in fit."
     ):
@@ -244,7 +250,7 @@ def test_a_table_of_another_width_is_refused():
     "method", ["predict", "predict_proba", "transform", "kneighbors"]
 )
 def test_answering_before_fit_says_what_to_call(method):
-    with fails(
+    with raises_saying(
         "This ModernNCAClassifier is not fitted yet; call fit(X, y) first.",
         NotFittedError,
     ):
@@ -252,7 +258,7 @@ def test_answering_before_fit_says_what_to_call(method):
 
 
 def test_saving_before_fit_says_what_to_call(tmp_path):
-    with fails(
+    with raises_saying(
         "This ModernNCARegressor is not fitted yet; call fit(X, y) first.",
         NotFittedError,
     ):
@@ -261,24 +267,26 @@ def test_saving_before_fit_says_what_to_call(tmp_path):
 
 def test_more_neighbors_than_rows_are_refused():
     model = ModernNCAClassifier(**QUICK).fit(X, Y)
-    with fails(
+    with raises_saying(
         "n_neighbors must be between 1 and the number of remembered rows, 40; got 41."
     ):
         model.kneighbors(X, n_neighbors=41)
 
 
 def test_an_eval_set_that_is_no_pair_is_refused():
-    with fails("eval_set must be a pair (X, y) of rows to stop by; got ndarray."):
+    with raises_saying(
+        "eval_set must be a pair (X, y) of rows to stop by; got ndarray."
+    ):
         ModernNCAClassifier().fit(X, Y, eval_set=X)
 
 
 def test_a_class_that_is_only_in_the_eval_set_is_named():
-    with fails("The label 2 was not there in fit; the classes are: 0, 1."):
+    with raises_saying("The label 2 was not there in fit; the classes are: 0, 1."):
         ModernNCAClassifier().fit(X, Y, eval_set=(X, Y + 1))
 
 
 def test_a_checkpoint_needs_a_seed(tmp_path):
-    with fails(
+    with raises_saying(
         "checkpoint_dir needs random_state to be a whole number, or a resumed fit "
         "could not go on as it began; got None."
     ):

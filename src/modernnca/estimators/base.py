@@ -12,14 +12,12 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from torch import Tensor
 
-from modernnca.core.distances import DISTANCES
-from modernnca.core.learner import Labeled, Method, NeighborLearner
-from modernnca.core.losses import LOSSES
+from modernnca.core.learner import Labeled, NeighborLearner
 from modernnca.core.net import Net, NetShape, embed_all
 from modernnca.core.rows import Rows
-from modernnca.core.samplers import SAMPLERS
 from modernnca.core.softnn import chunks
 from modernnca.estimators.arguments import Arguments
+from modernnca.estimators.build import build_method, build_shape
 from modernnca.estimators.checkpoint import Checkpoint
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.parts import Part, join
@@ -281,7 +279,7 @@ class BaseModernNCA(TransformerMixin, Arguments):
                     net,
                     fit,
                     stop,
-                    method=self._method(),
+                    method=build_method(self.settings_, self._learns_from),
                     judge=judge,
                     generator=generator,
                 ),
@@ -342,48 +340,7 @@ class BaseModernNCA(TransformerMixin, Arguments):
 
     def _net_shape(self) -> NetShape:
         """The net that fits the encoded table."""
-        settings, table = self.settings_, self.table_
-        learned = settings.temperature == "learned"
-        # Cosines differ by 2 at most: they need a start that tells neighbors apart.
-        start = 0.1 if settings.distance == "cosine" else 1.0
-        return NetShape(
-            n_numbers=table.n_numbers,
-            n_plain=table.n_plain,
-            n_levels=table.n_levels,
-            encoding=settings.encoding,
-            n_frequencies=settings.n_frequencies,
-            frequency_scale=settings.frequency_scale,
-            d_encoding=settings.d_encoding,
-            n_bins=settings.n_bins,
-            embedding=settings.embedding,
-            dim=settings.dim,
-            n_blocks=settings.n_blocks,
-            d_block=settings.d_block,
-            dropout=settings.dropout,
-            temperature=start if learned else float(settings.temperature),
-            learn_temperature=learned,
-        )
-
-    def _method(self) -> Method:
-        """Turn the names given by the user into parts that run."""
-        settings = self.settings_
-        loss = LOSSES[settings.loss]
-        objective = loss.classes if self._learns_from == "classes" else loss.numbers
-        assert objective is not None  # resolve() has checked
-        hard = settings.prediction == "knn"
-        return Method(
-            distance=DISTANCES[settings.distance],
-            kernel=loss.kernel,
-            objective=objective,
-            sampler=SAMPLERS[settings.sampler],
-            n_neighbors=settings.n_neighbors if hard else None,
-            rate=settings.sample_rate,
-            max_sampled=settings.max_sampled,
-            exponent=settings.sample_exponent,
-            label_smoothing=settings.label_smoothing,
-            fused=settings.head == "fused",
-            n_knots=settings.n_knots,
-        )
+        return build_shape(self.settings_, self.table_)
 
     def _remember(self, part: Part, nets: list[Net]) -> None:
         """Embed the rows that will answer, once and for all."""
@@ -394,7 +351,7 @@ class BaseModernNCA(TransformerMixin, Arguments):
         ]
 
     def _member(self, net: Net, keys: Tensor, labeled: Labeled) -> Member:
-        rule = self._method().answering_rule(net)
+        rule = build_method(self.settings_, self._learns_from).answering_rule(net)
         memory = ExactMemory(
             keys, labeled.values, rule, log_weights=labeled.log_weights
         )

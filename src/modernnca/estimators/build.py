@@ -1,0 +1,54 @@
+"""Settings to parts that run: the names given by the user become a net and a method."""
+
+from modernnca.core.distances import DISTANCES
+from modernnca.core.learner import Method
+from modernnca.core.losses import LOSSES
+from modernnca.core.net import NetShape
+from modernnca.core.samplers import SAMPLERS
+from modernnca.estimators.settings import Settings, Task
+from modernnca.table.encoder import TableEncoder
+
+
+def build_shape(settings: Settings, table: TableEncoder) -> NetShape:
+    """The shape of the net that fits the encoded table."""
+    learned = settings.temperature == "learned"
+    # Cosines differ by 2 at most: they need a start that tells neighbors apart.
+    start = 0.1 if settings.distance == "cosine" else 1.0
+    return NetShape(
+        n_numbers=table.n_numbers,
+        n_plain=table.n_plain,
+        n_levels=table.n_levels,
+        encoding=settings.encoding,
+        n_frequencies=settings.n_frequencies,
+        frequency_scale=settings.frequency_scale,
+        d_encoding=settings.d_encoding,
+        n_bins=settings.n_bins,
+        embedding=settings.embedding,
+        dim=settings.dim,
+        n_blocks=settings.n_blocks,
+        d_block=settings.d_block,
+        dropout=settings.dropout,
+        temperature=start if learned else float(settings.temperature),
+        learn_temperature=learned,
+    )
+
+
+def build_method(settings: Settings, learns_from: Task) -> Method:
+    """The variant of the method; `learns_from` is what the loss compares."""
+    loss = LOSSES[settings.loss]
+    objective = loss.classes if learns_from == "classes" else loss.numbers
+    assert objective is not None  # settings.resolve has checked
+    hard = settings.prediction == "knn"
+    return Method(
+        distance=DISTANCES[settings.distance],
+        kernel=loss.kernel,
+        objective=objective,
+        sampler=SAMPLERS[settings.sampler],
+        n_neighbors=settings.n_neighbors if hard else None,
+        rate=settings.sample_rate,
+        max_sampled=settings.max_sampled,
+        exponent=settings.sample_exponent,
+        label_smoothing=settings.label_smoothing,
+        fused=settings.head == "fused",
+        n_knots=settings.n_knots,
+    )
