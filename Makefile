@@ -5,7 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests clean
+# A real browser for the tests of the pages: the first of these that is there, or one
+# that is installed if we may. Without it those tests are left out, and say so; with
+# CI=true they fail instead.
+CHROMIUM = $(shell command -v chromium chromium-browser google-chrome | head -n 1)
+
+.PHONY: demo test lint types tests browser clean
 
 demo: $(READY)
 	$(BIN)/modernnca demo
@@ -20,8 +25,14 @@ types: $(READY)
 	$(BIN)/mypy
 
 # One thread in each of two workers: small matrices gain nothing from more.
-tests: $(READY)
+tests: $(READY) browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal $(ARGS)
+
+browser:
+	@if [ -z "$(CHROMIUM)" ]; then \
+	  (apt-get install -y -q chromium || (apt-get update -q && apt-get install -y -q chromium)) >/dev/null 2>&1 \
+	  || echo "No Chromium is here and none could be installed: the tests of the pages are left out. The way out: install chromium, then run make test again."; \
+	fi
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"modernnca needs Python 3.11 or newer; {sys.executable} is {v.major}.{v.minor}. Name another with: make PYTHON=python3.12 ...")'
