@@ -23,13 +23,14 @@ class Table(NamedTuple):
     test: tuple[pd.DataFrame, np.ndarray]
 
 
-def read(folder: Path) -> Table:
-    """Read one table with its split."""
+def read(folder: Path, *, drawn: bool = False) -> Table:
+    """Read one table with its split; `drawn` draws one even where one is given."""
     info = json.loads((folder / "info.json").read_text())
     frame = _frame(folder)
     regression = info["task"] == "regression"
     target = frame.pop(info["target"]).to_numpy()
-    rows = _split(folder, target, regression=regression)
+    given = None if drawn else folder / "splits.npz"
+    rows = _split(given, target, regression=regression)
     train, val, test = ((frame.iloc[part], target[part]) for part in rows)
     return Table(info["name"], regression, train, val, test)
 
@@ -50,10 +51,9 @@ def _frame(folder: Path) -> pd.DataFrame:
     )
 
 
-def _split(folder: Path, y: np.ndarray, *, regression: bool) -> list[np.ndarray]:
-    given = folder / "splits.npz"
+def _split(given: Path | None, y: np.ndarray, *, regression: bool) -> list:
     rows = {}
-    if given.exists():
+    if given is not None and given.exists():
         with np.load(given) as arrays:
             rows = {name: arrays[name] for name in arrays.files}
     if "test" not in rows:
