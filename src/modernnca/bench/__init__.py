@@ -1,0 +1,1 @@
+"""Experiments: tables, splits, jobs and the records of what came out."""

@@ -1,0 +1,86 @@
+"""The splits of a dataset, fixed by name and seed: the same rows for ever.
+
+Splits, by name:
+    given     the split that comes with the table; what it lacks is drawn with seed 0
+    random-K  drawn with seed K: 64 % train, 16 % val, 20 % test
+"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from modernnca.bench.dataset import Dataset
+from modernnca.errors import TableError
+
+_SHARE = 0.2  # of all rows for test, of the rest for val
+_FEWEST_ROWS = 5  # with fewer, a part would be empty
+
+
+class Parts(NamedTuple):
+    """Row numbers of the three parts of a table; rows without a target are in none."""
+
+    train: np.ndarray
+    val: np.ndarray
+    test: np.ndarray
+
+
+def split_rows(dataset: Dataset, name: str) -> Parts:
+    """Return the rows of the split of this name (see the file's top).
+
+    Rows are drawn by class where every class has two rows.
+
+    >>> from modernnca.bench.readers import read_dataset
+    >>> [len(rows) for rows in split_rows(read_dataset("builtin:iris"), "random-3")]
+    [96, 24, 30]
+    """
+    given, seed = _given_and_seed(dataset, name)
+    there = dataset.has_target
+    if given is None:
+        train, test = _draw(dataset, np.flatnonzero(there), seed)
+        return Parts(*_draw(dataset, train, seed), test)
+    rows = {part: numbers[there[numbers]] for part, numbers in given.items()}
+    if "val" not in rows:
+        rows["train"], rows["val"] = _draw(dataset, rows["train"], seed)
+    return Parts(**rows)
+
+
+def _given_and_seed(
+    dataset: Dataset, name: str
+) -> tuple[dict[str, np.ndarray] | None, int]:
+    if name == "given":
+        return dataset.given, 0
+    match = re.fullmatch(r"random-(\d{1,9})", name)
+    if match is None:
+        raise ValueError(
+            f"Unknown split {name!r}; choose 'given', or 'random-0' or another seed."
+        )
+    return None, int(match[1])
+
+
+def _draw(
+    dataset: Dataset, rows: np.ndarray, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a fifth of the rows, and return the others and these."""
+    if len(rows) < _FEWEST_ROWS:
+        raise TableError(
+            f"{dataset.name!r} has {len(rows)} rows with a target to split; a split "
+            f"takes at least {_FEWEST_ROWS}."
+        )
+    most, rest = train_test_split(
+        rows,
+        test_size=_SHARE,
+        random_state=seed,
+        stratify=_strata(dataset, rows),
+    )
+    return most, rest
+
+
+def _strata(dataset: Dataset, rows: np.ndarray) -> np.ndarray | None:
+    if dataset.task == "regression":
+        return None
+    labels = dataset.y[rows]
+    counts = np.unique(labels, return_counts=True)[1]
+    n_drawn = np.ceil(_SHARE * len(rows))
+    return labels if counts.min() > 1 and n_drawn >= len(counts) else None
