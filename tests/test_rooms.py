@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "stats": set(),
     "memory": {"core"},
     "tune": {"execute"},
-    "estimators": {"core", "table", "train", "memory"},
+    "estimators": {"core", "table", "train", "memory", "tune"},
     "peers": {"core", "table", "train", "estimators", "tune"},
     "bench": {"table", "peers", "tune", "execute"},
     "report": {"stats", "bench"},

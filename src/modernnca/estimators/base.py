@@ -29,6 +29,7 @@ from modernnca.estimators.settings import (
     check_value,
     resolve,
 )
+from modernnca.estimators.tuning import Given, tune_model
 from modernnca.memory.exact import ExactMemory
 from modernnca.table.encoder import TableEncoder
 from modernnca.table.schema import RawTable, read_table
@@ -128,6 +129,56 @@ class BaseModernNCA(TransformerMixin, Arguments):
                 rest = (time.monotonic(), ends)
                 learned = self._learn(fit_part, None, seeds, rest, n_epochs)
         self._remember(fit_part, [net for net, _ in learned])
+        return self
+
+    def tune(
+        self,
+        X,
+        y,
+        *,
+        trials=100,
+        time_limit=None,
+        sample_weight=None,
+        eval_set=None,
+        space=None,
+        storage=None,
+        metric=None,
+        pruner="median",
+        executor=None,
+    ):
+        """Search for good settings, take the best ones over, and fit with them.
+
+        The settings as they are come first, so what is found is at least as good on the
+        held-out rows. Arguments that were given stay as they are; those at "auto" are
+        searched. `best_params_` and `best_score_` (higher is better) say what was
+        found, and `tuning_` holds all trials. Ctrl-C ends the search, and the best so
+        far is fitted.
+
+        Args:
+            X, y, sample_weight, eval_set: as in `fit`; the same held-out rows judge all
+                trials.
+            trials: how many settings are tried.
+            time_limit: seconds for the search and the last fit together.
+            space: a dict from argument to a domain of `modernnca.tune.space`; if not
+                given, the paper's.
+            storage: a folder from which an interrupted search goes on.
+            metric: what is searched for: accuracy for classes and rmse for numbers,
+                another of the names for `stopping_metric`, or a function.
+            pruner: how hopeless trials are ended early: median, halving or none.
+            executor: of `modernnca.execute`; runs several trials at once, if there is a
+                storage.
+        """
+        tune_model(
+            self,
+            Given(X, y, sample_weight, eval_set),
+            trials=trials,
+            time_limit=time_limit,
+            space=space,
+            storage=storage,
+            metric=metric,
+            pruner=pruner,
+            executor=executor,
+        )
         return self
 
     def _resolve(self) -> Settings:
