@@ -9,5 +9,9 @@ class TableError(ValueError):
     """A table does not fit what was learned in `fit`: a column is missing or new."""
 
 
+class StoreError(OSError):
+    """A store of records cannot be used as asked: in use, not writable, disk full."""
+
+
 class MissingExtraError(ImportError):
     """A feature needs an optional package; the text says what to install."""

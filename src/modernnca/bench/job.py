@@ -1,0 +1,218 @@
+"""A job is what to run, a record what came out of it; `run_job` makes it so."""
+
+import hashlib
+import json
+import pickle
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from modernnca.bench.dataset import Dataset
+from modernnca.bench.meter import Meter
+from modernnca.bench.metrics import LOWER_IS_BETTER, MAIN, score_all
+from modernnca.bench.provenance import now, provenance
+from modernnca.bench.readers import read_dataset
+from modernnca.bench.splits import Parts, split_rows
+from modernnca.peers import peer
+from modernnca.peers.base import Model, Report
+from modernnca.tune.search import Found, search
+
+KINDS = ("fit", "search")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run; two jobs that ask the same have the same key.
+
+    Attributes:
+        trials: 0 for the method's defaults, else the trials of the search whose
+            settings are used.
+        settings: overrides, as JSON text, so that a job can be hashed.
+        label: what the method is called in tables, if not by its name.
+        kind: "fit" gives a prediction; "search" gives settings.
+    """
+
+    dataset: str
+    method: str
+    split: str = "given"
+    seed: int = 0
+    trials: int = 0
+    settings: str = "{}"
+    label: str = ""
+    kind: str = "fit"
+
+    @property
+    def key(self) -> str:
+        """The same text for ever; the label does not count.
+
+        >>> Job("iris", "knn").key == Job("iris", "knn", label="k-NN").key
+        True
+        """
+        asked = {name: value for name, value in asdict(self).items() if name != "label"}
+        text = json.dumps(asked, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    @property
+    def search(self) -> "Job":
+        """The search that finds the settings of this job."""
+        return Job(
+            self.dataset,
+            self.method,
+            self.split,
+            trials=self.trials,
+            settings=self.settings,
+            kind="search",
+        )
+
+
+@dataclass(frozen=True)
+class Work:
+    """A job with all that it needs where it runs."""
+
+    job: Job
+    data: Path | None = None
+    found: Mapping[str, Any] = field(default_factory=dict)  # by the search
+    storage: Path | None = None  # keeps the trials of a search
+    search_seconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What came out of a job. Scores have their natural sign; see `metrics`."""
+
+    job: Job
+    status: str  # "done", or how it failed: see `execute.base.Kind`
+    error: str | None = None
+    task: str = ""
+    scores: dict[str, float] = field(default_factory=dict)
+    used: dict[str, Any] = field(default_factory=dict)  # settings beside the defaults
+    facts: dict[str, Any] = field(default_factory=dict)  # seconds, bytes, counts
+    provenance: dict[str, Any] = field(default_factory=dict)
+    finished: str = field(default_factory=now)
+    classes: list[str] | None = None
+    prediction: np.ndarray | None = None  # (B, V) probabilities or (B,) numbers
+    truth: np.ndarray | None = None  # (B,) codes of classes (-1: unknown) or numbers
+
+
+def run_job(work: Work) -> Record:
+    """Run one job here."""
+    dataset = read_dataset(work.job.dataset, data=work.data)
+    parts = split_rows(dataset, work.job.split)
+    return (_search if work.job.kind == "search" else _fit)(work, dataset, parts)
+
+
+def _fit(work: Work, dataset: Dataset, parts: Parts) -> Record:
+    job = work.job
+    used = {**json.loads(job.settings), **work.found}
+    model = peer(job.method).build(dataset.task, seed=job.seed, settings=used)
+    X, y = dataset.X, dataset.y
+    with Meter() as fitting:
+        fit(model, dataset, parts)
+    with Meter() as asking:
+        classes, prediction = predict(model, dataset, parts.test)
+    truth = y[parts.test]
+    scores = score_all(dataset.task, truth, prediction, classes)
+    facts = {
+        "fit_seconds": fitting.seconds,
+        "predict_seconds": asking.seconds,
+        "peak_bytes": max(fitting.peak_bytes, asking.peak_bytes),
+        "model_bytes": _size(model),
+        "n_train": len(parts.train),
+        "n_test": len(parts.test),
+        "n_columns": X.shape[1],
+    }
+    names = None
+    if classes is not None:
+        names = [str(label) for label in classes]
+        place = {label: code for code, label in enumerate(classes.tolist())}
+        truth = np.array([place.get(label, -1) for label in truth.tolist()])
+    return Record(
+        job,
+        "done",
+        task=dataset.task,
+        scores=scores,
+        used=used,
+        facts=facts,
+        provenance=provenance(),
+        classes=names,
+        prediction=prediction.astype(np.float32 if prediction.ndim > 1 else np.float64),
+        truth=truth,
+    )
+
+
+def fit(model: Model, dataset: Dataset, parts: Parts) -> None:
+    """Fit on train, stopping by val; rows of classes that train lacks are left out."""
+    X, y = dataset.X, dataset.y
+    train, val = parts.train, parts.val
+    if dataset.task != "regression":
+        val = val[np.isin(y[val], np.unique(y[train]))]
+    stop = (X.iloc[val], y[val]) if len(val) else None
+    model.fit(X.iloc[train], y[train], eval_set=stop)
+
+
+def predict(
+    model: Any, dataset: Dataset, rows: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Classes and probabilities (B, V), or None and numbers (B,)."""
+    asked = dataset.X.iloc[rows]
+    if dataset.task == "regression":
+        return None, np.asarray(model.predict(asked), dtype=np.float64)
+    return np.asarray(model.classes_), np.asarray(model.predict_proba(asked))
+
+
+def _search(work: Work, dataset: Dataset, parts: Parts) -> Record:
+    job, card = work.job, peer(work.job.method)
+    metric = MAIN[dataset.task]
+    sign = -1 if metric in LOWER_IS_BETTER else 1
+    fixed = json.loads(job.settings)
+
+    def score(settings: dict[str, Any], report: Report) -> float:
+        # PAPER: everyone is judged by the metric of the final table, on val.
+        model = card.build(
+            dataset.task, seed=0, settings={**fixed, **settings}, report=report
+        )
+        fit(model, dataset, parts)
+        classes, prediction = predict(model, dataset, parts.val)
+        truth = dataset.y[parts.val]
+        return sign * score_all(dataset.task, truth, prediction, classes)[metric]
+
+    space = {name: part for name, part in card.space.items() if name not in fixed}
+    with Meter() as meter:
+        found: Found = search(
+            score,
+            space,
+            trials=job.trials,
+            storage=work.storage,
+            name=job.key,
+            start={
+                name: card.defaults[name] for name in space if name in card.defaults
+            },
+            time_limit=work.search_seconds,
+        )
+    states = [trial.state for trial in found.trials]
+    return Record(
+        job,
+        "done",
+        task=dataset.task,
+        scores={metric: sign * found.score},
+        used=dict(found.settings),
+        facts={
+            "search_seconds": meter.seconds,
+            "n_trials": len(states),
+            "n_pruned": states.count("pruned"),
+            "n_failed": states.count("failed"),
+            "ended": found.ended,
+        },
+        provenance=provenance(),
+    )
+
+
+def _size(model: Any) -> int:
+    """How many bytes the fitted model takes when it is put away."""
+    try:
+        return len(pickle.dumps(model))
+    except Exception:  # what cannot be pickled has no size that we know
+        return 0

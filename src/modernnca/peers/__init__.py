@@ -1,0 +1,28 @@
+"""The methods that are put beside each other, one file each, by name."""
+
+from importlib import import_module
+
+from modernnca._named import named
+from modernnca.peers.base import Peer
+
+# name -> file; a file is read when its method is asked for.
+PEERS: dict[str, str] = {
+    "modernnca": "modernnca",
+    "modernnca-paper": "modernnca_paper",
+    "l-nca": "l_nca",
+    "knn": "knn",
+    "svm": "svm",
+    "random-forest": "random_forest",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "catboost": "catboost",
+}
+
+
+def peer(name: str) -> Peer:
+    """Return the card of the method called `name`, or say which there are.
+
+    >>> peer("knn").title
+    'KNN'
+    """
+    return import_module(f"modernnca.peers.{named('method', name, PEERS)}").PEER

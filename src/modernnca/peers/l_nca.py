@@ -1,0 +1,15 @@
+"""L-NCA: a learned linear projection, and soft nearest neighbors in it."""
+
+from modernnca.estimators.family import LNCAClassifier, LNCARegressor
+from modernnca.estimators.spaces import SPACES
+from modernnca.peers.base import Peer
+from modernnca.peers.own import maker
+
+PEER = Peer(
+    name="l-nca",
+    title="L-NCA",
+    paper="Goldberger et al., 2004; Ye et al., 2025",
+    source="this package",
+    make=maker(LNCAClassifier, LNCARegressor),
+    space=SPACES["linear"],
+)

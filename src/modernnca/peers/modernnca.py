@@ -1,0 +1,17 @@
+"""ModernNCA with the defaults of this package."""
+
+from modernnca.estimators.classifier import ModernNCAClassifier
+from modernnca.estimators.regressor import ModernNCARegressor
+from modernnca.estimators.spaces import SPACES
+from modernnca.peers.base import Peer
+from modernnca.peers.own import maker
+
+PEER = Peer(
+    name="modernnca",
+    title="ModernNCA",
+    paper="Ye et al., 2025",
+    source="this package",
+    differs="the package's defaults; \"modernnca-paper\" has the paper's",
+    make=maker(ModernNCAClassifier, ModernNCARegressor),
+    space=SPACES["default"],
+)

@@ -1,0 +1,16 @@
+"""ModernNCA with the defaults of the paper's public code."""
+
+from modernnca.estimators.classifier import ModernNCAClassifier
+from modernnca.estimators.regressor import ModernNCARegressor
+from modernnca.estimators.spaces import SPACES
+from modernnca.peers.base import Peer
+from modernnca.peers.own import maker
+
+PEER = Peer(
+    name="modernnca-paper",
+    title="ModernNCA (paper)",
+    paper="Ye et al., 2025",
+    source='this package, preset="paper"',
+    make=maker(ModernNCAClassifier, ModernNCARegressor, preset="paper"),
+    space=SPACES["paper"],
+)
