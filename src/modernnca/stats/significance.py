@@ -92,8 +92,9 @@ def friedman(
     """
     ranks = rank_each(scores, missing=missing)
     n, k = ranks.shape
-    if ranks.isna().any(axis=None):
-        dataset, method = ranks.isna().stack().idxmax()
+    absent = np.argwhere(ranks.isna().to_numpy())
+    if len(absent):
+        dataset, method = ranks.index[absent[0, 0]], ranks.columns[absent[0, 1]]
         raise ValueError(
             f"Friedman's test needs every method on every dataset, and {method!r} did "
             f"not take part on {dataset!r}; choose those who did with complete(scores)."
@@ -104,7 +105,7 @@ def friedman(
             f"there are {n} and {k}."
         )
     between = n * float(((ranks.mean() - (k + 1) / 2) ** 2).sum())
-    within = float(((ranks - (k + 1) / 2) ** 2).sum(axis=None))
+    within = float(((ranks.to_numpy() - (k + 1) / 2) ** 2).sum())
     if not correct_ties:
         within = n * k * (k**2 - 1) / 12
     statistic = n * (k - 1) * between / within if within else 0.0
