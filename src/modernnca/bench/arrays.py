@@ -101,7 +101,7 @@ def _objects(file: BinaryIO) -> np.ndarray:
     array = _Unpickler(file).load()
     if not isinstance(array, _Array) or not array.state:
         raise pickle.UnpicklingError("it does not hold an array")
-    _, shape, _, fortran, cells = array.state
+    _, shape, _, _, cells = array.state  # in C order, whatever the array's own
     for cell in cells:
         if not isinstance(cell, _CELLS):
             raise pickle.UnpicklingError(
@@ -109,4 +109,4 @@ def _objects(file: BinaryIO) -> np.ndarray:
             )
     flat = np.empty(len(cells), dtype=object)
     flat[:] = cells
-    return flat.reshape(shape, order="F" if fortran else "C")
+    return flat.reshape(shape)

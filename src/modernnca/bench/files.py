@@ -53,6 +53,8 @@ def read_file(name: str) -> Dataset:
 
 def read_frame(path: Path) -> pd.DataFrame:
     """Read a frame of at least one row, a column and a target."""
+    if not path.is_file():
+        raise TableError(f"There is no file {str(path)!r}; name another.")
     try:
         frame = _FORMATS[path.suffix.lower()](path)
     except (OSError, ValueError, pa.ArrowException) as error:

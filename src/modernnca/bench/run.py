@@ -55,6 +55,7 @@ class Runner:
     ) -> None:
         """Run what is missing: searches first, then fits with what they found."""
         with self.store.writing():
+            self.store.plan(jobs)
             searches = list(dict.fromkeys(job.search for job in jobs if job.trials))
             patient = Limits(memory_bytes=self.limits.memory_bytes)
             self._map(searches, patient, on_record)

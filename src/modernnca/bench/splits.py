@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from modernnca.bench.dataset import Dataset
@@ -80,7 +81,7 @@ def _draw(
 def _strata(dataset: Dataset, rows: np.ndarray) -> np.ndarray | None:
     if dataset.task == "regression":
         return None
-    labels = dataset.y[rows]
-    counts = np.unique(labels, return_counts=True)[1]
+    codes, labels = pd.factorize(dataset.y[rows], sort=True)
     n_drawn = np.ceil(_SHARE * len(rows))
-    return labels if counts.min() > 1 and n_drawn >= len(counts) else None
+    able = np.bincount(codes).min() > 1 and n_drawn >= len(labels)
+    return codes if able else None

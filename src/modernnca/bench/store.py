@@ -11,7 +11,7 @@ import json
 import os
 import socket
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -25,9 +25,10 @@ from modernnca.bench.provenance import now
 from modernnca.errors import StoreError
 from modernnca.table.metrics import METRICS
 
-_TABLE = (
+_TABLES = (
     "CREATE TABLE IF NOT EXISTS records ("
-    "key TEXT PRIMARY KEY, record TEXT NOT NULL, arrays BLOB, digest TEXT NOT NULL)"
+    "key TEXT PRIMARY KEY, record TEXT NOT NULL, arrays BLOB, digest TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS jobs (key TEXT PRIMARY KEY, job TEXT NOT NULL)",
 )
 _FACTS = (
     *("fit_seconds", "predict_seconds", "peak_bytes", "model_bytes"),
@@ -101,6 +102,18 @@ class Store:
                 "there, and run again: only what is missing will run."
             ) from error
 
+    def plan(self, jobs: Iterable[Job]) -> None:
+        """Note which jobs are wanted, so that it can be said how many are missing."""
+        rows = [(job.key, json.dumps(asdict(job), sort_keys=True)) for job in jobs]
+        with closing(self._open()) as file, file:
+            file.executemany("INSERT OR REPLACE INTO jobs VALUES (?, ?)", rows)
+
+    def planned(self) -> list[Job]:
+        """The jobs that were wanted by any run so far."""
+        with closing(self._open()) as file:
+            rows = file.execute("SELECT job FROM jobs ORDER BY rowid").fetchall()
+        return [Job(**json.loads(text)) for (text,) in rows]
+
     def forget(self, keys: list[str]) -> None:
         """Remove records, so that their jobs run again."""
         with closing(self._open()) as file, file:
@@ -127,7 +140,8 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         file = sqlite3.connect(self.file, timeout=30)
-        file.execute(_TABLE)
+        for table in _TABLES:
+            file.execute(table)
         return file
 
     def _mend(self) -> None:

@@ -5,11 +5,13 @@ from typing import Annotated
 import typer
 
 from modernnca import __version__
+from modernnca.cli.bench import bench
 from modernnca.cli.demo import demo
 from modernnca.cli.failures import in_one_line
 from modernnca.cli.fit import fit
 from modernnca.cli.info import info
 from modernnca.cli.predict import predict
+from modernnca.cli.tune import tune
 
 app = typer.Typer(
     name="modernnca",
@@ -39,5 +41,7 @@ def modernnca(
     """Nearest neighbors for tables, with a learned distance."""
 
 
-for command in (demo, fit, predict, info):
+app.add_typer(bench, name="bench")
+
+for command in (demo, fit, tune, predict, info):
     app.command()(in_one_line(command))
