@@ -55,6 +55,17 @@ def read_tree(path: str | os.PathLike) -> dict[str, Any]:
     return tree
 
 
+def with_arrays(node: Any) -> Any:
+    """The same tree with numpy arrays for tensors."""
+    if isinstance(node, Tensor):
+        return node.numpy()
+    if isinstance(node, dict):
+        return {key: with_arrays(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [with_arrays(value) for value in node]
+    return node
+
+
 def _header(content: bytes) -> dict[str, str]:
     """The text that stands in front of the tensors."""
     n_bytes = int.from_bytes(content[:8], "little")

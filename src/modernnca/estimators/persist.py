@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from modernnca._version import __version__
 from modernnca.core.learner import Labeled
@@ -23,7 +22,7 @@ from modernnca.estimators.family import (
     TabConClassifier,
     TabConRegressor,
 )
-from modernnca.estimators.files import read_tree, write_tree
+from modernnca.estimators.files import read_tree, with_arrays, write_tree
 from modernnca.estimators.parts import Part
 from modernnca.estimators.regressor import ModernNCARegressor
 from modernnca.estimators.settings import Settings
@@ -118,7 +117,7 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
     model.n_features_in_ = tree["columns"]["n"]
     if tree["columns"]["names"]:
         model.feature_names_in_ = np.array(tree["columns"]["names"], dtype=object)
-    model.table_ = TableEncoder.from_state(_arrays(tree["table"]))
+    model.table_ = TableEncoder.from_state(with_arrays(tree["table"]))
     model.target_ = model._target_type.from_state(tree["target"])
     weights = tree["weights"]
     model.remembered_ = Part(
@@ -208,14 +207,3 @@ def _rows_restored(state: dict[str, Any] | None) -> RawTable:
         else:
             columns[name] = held["numbers"].numpy()
     return RawTable(columns, state["named"])
-
-
-def _arrays(node: Any) -> Any:
-    """The same tree with numpy arrays for tensors."""
-    if isinstance(node, Tensor):
-        return node.numpy()
-    if isinstance(node, dict):
-        return {key: _arrays(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_arrays(value) for value in node]
-    return node

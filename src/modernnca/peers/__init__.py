@@ -16,6 +16,22 @@ PEERS: dict[str, str] = {
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
     "catboost": "catboost",
+    "mlp": "mlp",
+    "resnet": "resnet",
+    "dcnv2": "dcnv2",
+    "mlp-plr": "mlp_plr",
+    "tabm": "tabm",
+    "realmlp": "realmlp",
+    "node": "node",
+    "danets": "danets",
+    "tabcaps": "tabcaps",
+    "tangos": "tangos",
+    "ft-t": "ft_t",
+    "saint": "saint",
+    "excelformer": "excelformer",
+    "switchtab": "switchtab",
+    "tabr": "tabr",
+    "ptarl": "ptarl",
 }
 
 
