@@ -1,0 +1,11 @@
+"""Where jobs run, by name: `EXECUTORS["pool"](n_workers=4).map(function, jobs)`."""
+
+from collections.abc import Callable
+
+from modernnca.execute.base import Executor, Limits, Needs, Outcome
+from modernnca.execute.local import Here, Pool
+from modernnca.execute.ray import Ray
+
+EXECUTORS: dict[str, Callable[..., Executor]] = {"here": Here, "pool": Pool, "ray": Ray}
+
+__all__ = ["EXECUTORS", "Executor", "Here", "Limits", "Needs", "Outcome", "Pool", "Ray"]
