@@ -34,7 +34,7 @@ def make_house(data, folder="toys", *, frame=None, splits=None, **info):
         "target": "kind",
         "n_rows": len(frame),
     }
-    said |= {"n_num": 2, "n_cat": 1}
+    said |= {"n_rows": len(frame), "n_num": 2, "n_cat": 1}
     (path / "info.json").write_text(json.dumps(said | info))
     if splits is not None:
         np.savez(path / "splits.npz", **splits)

@@ -18,7 +18,7 @@ _FEWEST_ROWS_OF_A_CLASS = 10
 _FEWEST_ROWS = 20  # of fewer, any column may be sorted, or tell the target, by chance
 _NEARLY_UNIQUE = 0.95  # the share of distinct texts from which they name rows
 _LEAK = 0.95  # the share of the target that one column must explain
-_LEAK_ROWS, _LEAK_COLUMNS, _LEAK_DEPTH = 5_000, 200, 8
+_LEAK_ROWS, _LEAK_COLUMNS, _LEAK_LEAVES = 5_000, 200, 256
 _N_NAMED = 5  # so many classes or columns are named in a text
 
 
@@ -180,7 +180,8 @@ def _told(ranks: np.ndarray, y: np.ndarray, *, labels: bool) -> float:
     error = constant = 0.0
     for held in (slice(0, None, 2), slice(1, None, 2)):
         kept = slice(1 - held.start, None, 2)
-        tree = model(max_depth=_LEAK_DEPTH, random_state=0).fit(ranks[kept], y[kept])
+        tree = model(max_leaf_nodes=_LEAK_LEAVES, random_state=0)
+        tree.fit(ranks[kept], y[kept])
         guess = float(np.bincount(y[kept]).argmax() if labels else y[kept].mean())
         error += _errors(y[held], tree.predict(ranks[held]), labels=labels)
         constant += _errors(y[held], guess, labels=labels)

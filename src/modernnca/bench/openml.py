@@ -29,7 +29,7 @@ def read_openml(number: str) -> Dataset:
             download_features_meta_data=False,
         )
         target = table.default_target_attribute
-        X, y = map(pd.DataFrame, table.get_data(target=target)[:2])
+        frame = pd.DataFrame(table.get_data()[0]).reset_index(drop=True)
     except openml.exceptions.PyOpenMLError as error:
         raise TableError(
             f"OpenML does not give its table {number}: {error}; name another number."
@@ -39,14 +39,18 @@ def read_openml(number: str) -> Dataset:
             f"{shown} is not in the cache {cache!r}, and OpenML cannot be reached; "
             "go on-line once, or name a table on disk."
         ) from error
-    if y.shape[1] != 1:
+    frame = frame.rename(columns=str)
+    if target not in frame.columns:  # none, or several
         raise TableError(
             f"{shown} has the default target {target!r}, which is not one column; save "
             "it as CSV and name the target."
         )
-    y = y.iloc[:, 0]
+    y = frame.pop(target)
     task = guess_task(y)
-    X = with_categories(X.reset_index(drop=True).rename(columns=str))
-    info = {"name": table.name, "task": task, "target": target, "source": shown}
-    y = target_values(y.reset_index(drop=True), task=task, source=shown)
-    return Dataset(f"openml:{number}", task, X, y, info)
+    return Dataset(
+        name=f"openml:{number}",
+        task=task,
+        X=with_categories(frame),
+        y=target_values(y, task=task, source=shown),
+        info={"name": table.name, "task": task, "target": target, "source": shown},
+    )

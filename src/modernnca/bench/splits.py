@@ -39,11 +39,19 @@ def split_rows(dataset: Dataset, name: str) -> Parts:
     given, seed = _given_and_seed(dataset, name)
     there = dataset.has_target
     if given is None:
-        train, test = _draw(dataset, np.flatnonzero(there), seed)
-        return Parts(*_draw(dataset, train, seed), test)
-    rows = {part: numbers[there[numbers]] for part, numbers in given.items()}
-    if "val" not in rows:
-        rows["train"], rows["val"] = _draw(dataset, rows["train"], seed)
+        rows = {"train": np.flatnonzero(there)}
+    else:
+        rows = {part: numbers[there[numbers]] for part, numbers in given.items()}
+    lacking = [part for part in ("test", "val") if part not in rows]
+    fewest = _FEWEST_ROWS if lacking else 1
+    for part, numbers in rows.items():
+        if len(numbers) < (fewest if part == "train" else 1):
+            raise TableError(
+                f"{dataset.name!r} has {len(numbers)} rows with a target for {part}; "
+                f"the split {name!r} takes at least {fewest}."
+            )
+    for part in lacking:
+        rows["train"], rows[part] = _draw(dataset, rows["train"], seed)
     return Parts(**rows)
 
 
@@ -64,11 +72,6 @@ def _draw(
     dataset: Dataset, rows: np.ndarray, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a fifth of the rows, and return the others and these."""
-    if len(rows) < _FEWEST_ROWS:
-        raise TableError(
-            f"{dataset.name!r} has {len(rows)} rows with a target to split; a split "
-            f"takes at least {_FEWEST_ROWS}."
-        )
     most, rest = train_test_split(
         rows,
         test_size=_SHARE,
