@@ -1,0 +1,307 @@
+"""What every peer obeys; listing one in PEERS is enough to hold it to it."""
+
+import json
+import os
+import pickle
+import random
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from modernnca.errors import MissingExtraError
+from modernnca.peers import PEERS, peer
+from modernnca.peers.base import TASKS
+from modernnca.peers.files import load
+
+# How the methods that learn without epochs are told to learn little, or without end.
+STEPS = {
+    "random-forest": "n_estimators",
+    "xgboost": "n_estimators",
+    "lightgbm": "n_estimators",
+    "catboost": "iterations",
+}
+WITHOUT_STEPS = ("knn", "svm")
+WITHOUT_CHANCE = ("knn", "svm")
+LINEAR = ("svm",)
+LABELS = np.array(["no", "yes", "Maybe", "0", "unheard of", "ß", "g", "h", "i", "j"])
+
+
+@pytest.fixture(scope="module", params=PEERS)
+def card(request):
+    card = peer(request.param)
+    try:
+        card.build(card.tasks[0], seed=0)
+    except MissingExtraError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+    return card
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def task(card, request):
+    if request.param not in card.tasks:
+        pytest.skip(f"{card.title} is not for {request.param}")
+    return request.param
+
+
+def build(card, task, n_steps=2, *, seed=0, report=None, **settings):
+    """A model that learns for a few steps; what only nets know is for nets only."""
+    if card.name in STEPS:
+        settings = {STEPS[card.name]: n_steps * 5}
+    elif card.name in WITHOUT_STEPS:
+        settings = {}
+    else:
+        settings = {"max_epochs": n_steps, "batch_size": 32, "device": "cpu"} | settings
+    return card.build(task, seed=seed, settings=settings, report=report)
+
+
+def mixed_table(n_rows=80, seed=0):
+    """Numbers, few numbers, text and booleans, all but one with gaps."""
+    rng = np.random.RandomState(seed)
+    X = pd.DataFrame(
+        {
+            "number": rng.randn(n_rows),
+            "whole": rng.randn(n_rows) * 1e3,
+            "few": rng.randint(4, size=n_rows).astype(float),
+            "text": rng.choice(["a", "b", "c"], n_rows),
+            "flag": rng.rand(n_rows) < 0.5,
+        }
+    ).astype({"text": object, "flag": object})
+    for name in ("number", "few", "text", "flag"):
+        X.loc[rng.rand(n_rows) < 0.15, name] = None
+    return X
+
+
+def target(task, signal, n_classes=10):
+    """The signal (N,) as numbers, or as labels of about equal share."""
+    if task == "regression":
+        return signal * 10 + 1000
+    n_classes = 2 if task == "binclass" else n_classes
+    ranks = np.argsort(np.argsort(signal))
+    return LABELS[ranks * n_classes // len(signal)]
+
+
+def answers(model, X):
+    """Probabilities (B, V), or numbers (B, 1)."""
+    if hasattr(model, "classes_"):
+        return model.predict_proba(X)
+    return model.predict(X)[:, None]
+
+
+def close(left, right):
+    size = 1e-12 + max(np.abs(left).max(), np.abs(right).max())
+    return np.allclose(left / size, right / size, rtol=1e-4, atol=1e-6)
+
+
+def fit_any(card, task, X, signal, **settings):
+    """Fit without rows to stop by, and check the form of what is predicted."""
+    y = target(task, signal)
+    return check_form(build(card, task, **settings).fit(X, y), task, X, y)
+
+
+def check_form(model, task, X, y):
+    found = answers(model, X)
+    assert np.isfinite(found).all()
+    predicted = model.predict(X)
+    assert predicted.shape == (len(X),)
+    if task == "regression":
+        assert found.shape == (len(X), 1)
+        assert predicted.dtype == np.float64
+    else:
+        assert model.classes_.tolist() == sorted(set(y))
+        assert found.shape == (len(X), len(set(y)))
+        assert (found >= 0).all()
+        assert np.allclose(found.sum(axis=1), 1, atol=1e-5)
+        assert (predicted == model.classes_[found.argmax(axis=1)]).all()
+    return model
+
+
+# One model fitted on a mixed table, looked at from all sides.
+
+
+@pytest.fixture(scope="module")
+def fitted(card, task):
+    X = mixed_table()
+    signal = X["whole"].to_numpy()
+    before = torch.get_rng_state(), str(np.random.get_state()), random.getstate()
+    model = fit_any(card, task, X, signal)
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert before[1:] == (str(np.random.get_state()), random.getstate())
+    return model
+
+
+def test_it_fits_mixed_columns_with_gaps_and_leaves_global_randomness_alone(fitted):
+    X = mixed_table(n_rows=7, seed=1)
+    check_form(fitted, fitted_task(fitted), X, target_classes(fitted))
+
+
+def test_it_takes_gaps_and_levels_that_were_not_there_in_fit(fitted):
+    X = mixed_table(n_rows=6, seed=1)
+    X.loc[0, "whole"] = None
+    X.loc[1] = None
+    X.loc[2, "text"] = "never seen"
+    X.loc[3, "few"] = 17.0
+    found = check_form(fitted, fitted_task(fitted), X, target_classes(fitted))
+    assert len(answers(found, X)) == 6
+
+
+def fitted_task(model):
+    return "classes" if hasattr(model, "classes_") else "regression"
+
+
+def target_classes(model):
+    return getattr(model, "classes_", np.zeros(0)).tolist()
+
+
+def test_a_row_is_answered_alike_in_any_order_and_company(fitted):
+    X = mixed_table(n_rows=12, seed=1)
+    found = answers(fitted, X)
+    order = np.random.RandomState(0).permutation(12)
+    assert close(answers(fitted, X.iloc[order]), found[order])
+    assert close(answers(fitted, X.iloc[:5]), found[:5])
+    for row in (0, 7):
+        assert close(answers(fitted, X.iloc[[row]]), found[[row]])
+    repeated = X.iloc[[3] * 20]
+    assert close(answers(fitted, repeated), found[[3] * 20])
+    assert close(answers(fitted, X), found)  # asking changes nothing
+
+
+def test_it_is_the_same_after_saving_and_loading(fitted, tmp_path, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("a pickle was read")
+
+    X = mixed_table(n_rows=12, seed=1)
+    expected = answers(fitted, X)
+    path = tmp_path / "model"
+    fitted.save(path)
+    for name in ("load", "loads", "Unpickler", "_Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    again = load(path, device="cpu")
+    assert np.array_equal(answers(again, X), expected)
+    assert np.array_equal(again.predict(X), fitted.predict(X))
+
+
+def test_its_file_holds_arrays_and_plain_text_only(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    content = (tmp_path / "model").read_bytes()
+    n_bytes = int.from_bytes(content[:8], "little")
+    assert json.loads(content[8 : 8 + n_bytes])["__metadata__"]["kind"] == "modernnca"
+    for trace in (b"sklearn.", b"numpy._core", b"numpy.core", b"cnumpy"):
+        assert trace not in content, "a pickle names the classes that it holds"
+
+
+# Chance.
+
+
+def test_the_seed_alone_decides(card):
+    task = card.tasks[-1]
+    X = mixed_table()
+    y = target(task, X["whole"].to_numpy() + 300 * np.random.RandomState(1).randn(80))
+    found = [answers(build(card, task, seed=s).fit(X, y), X) for s in (3, 3, 4)]
+    assert np.array_equal(found[0], found[1])
+    if card.name not in WITHOUT_CHANCE:
+        assert not np.array_equal(found[0], found[2])
+
+
+# Narrow and small tables.
+
+
+def test_it_takes_a_single_column_of_numbers(card, task):
+    x = np.random.RandomState(0).randn(40, 1)
+    fit_any(card, task, x, x[:, 0])
+
+
+def test_it_takes_columns_of_categories_only(card, task):
+    X = mixed_table()[["text", "flag"]]
+    fit_any(card, task, X, np.random.RandomState(0).randn(80))
+
+
+def test_it_takes_a_last_batch_of_one_row(card, task):
+    X = mixed_table(33)
+    y = target(task, X["whole"].to_numpy(), n_classes=3)
+    model = build(card, task, batch_size=16)
+    check_form(model.fit(X, y, eval_set=(X[-9:], y[-9:])), task, X, y)
+
+
+# What it learns.
+
+
+def easy_table(n_rows, seed=0):
+    """Five columns; two numbers and a level decide."""
+    rng = np.random.RandomState(seed)
+    X = pd.DataFrame(rng.randn(n_rows, 4), columns=list("abcd"))
+    X["e"] = rng.choice(["low", "high"], n_rows)
+    return X, (X["a"] + X["b"] + 2 * (X["e"] == "high")).to_numpy()
+
+
+def settings_to_learn(card):
+    """A faster rate, where the default is for more steps than a test may take."""
+    return {"learning_rate": max(1e-3, card.defaults.get("learning_rate", 0.01))}
+
+
+def test_it_beats_the_constant_clearly_on_an_easy_table(card, task):
+    X, signal = easy_table(360)
+    y = target(task, signal, n_classes=3)
+    parts = slice(0, 200), slice(200, 260), slice(260, 360)
+    fit, stop, test = [(X[part], y[part]) for part in parts]
+    model = build(card, task, 20, **settings_to_learn(card)).fit(*fit, eval_set=stop)
+    predicted = model.predict(test[0])
+    if task == "regression":
+        rest = np.square(predicted - test[1]).mean() / test[1].var()
+        assert rest < 0.4  # of the constant's squared error
+    else:
+        assert (predicted == test[1]).mean() > 0.75
+        p = model.predict_proba(test[0])
+        place = np.searchsorted(model.classes_, test[1])
+        log_loss = -np.log(p[np.arange(len(p)), place] + 1e-7).mean()
+        assert log_loss < 0.85 * np.log(len(model.classes_))
+
+
+class Enough(Exception):
+    """It has learned what it was to learn."""
+
+
+def test_it_can_learn_64_rows_by_heart(card, task):
+    if card.name in LINEAR:
+        pytest.skip("a line cannot learn chance by heart")
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.randn(64, 8)).add_prefix("x")
+    y = target(task, rng.randn(64), n_classes=3)
+    y = (y - y.mean()) / y.std() if task == "regression" else y
+    aim = -0.45 if task == "regression" else 0.9  # a squared error of 20 %
+
+    def report(step, score):
+        if score > aim:
+            raise Enough
+
+    settings = {**settings_to_learn(card), "patience": 300}
+    model = build(card, task, 300, report=report, **settings)
+    try:
+        model.fit(X, y, eval_set=(X, y))
+    except Enough:
+        return
+    predicted = model.predict(X)
+    if task == "regression":
+        assert np.sqrt(np.square(predicted - y).mean()) < -aim
+    else:
+        assert (predicted == y).mean() > aim
+
+
+def test_it_keeps_to_a_limit_of_time(card):
+    task = card.tasks[-1]
+    X, signal = easy_table(400)
+    y = target(task, signal, n_classes=3)
+    settings = {"time_limit": 0.5}
+    if card.name in STEPS:
+        settings[STEPS[card.name]] = 100_000
+    elif card.name not in WITHOUT_STEPS:
+        settings |= {"max_epochs": 100_000, "patience": 100_000, "device": "cpu"}
+    model = card.build(task, seed=0, settings=settings)
+    began = time.monotonic()
+    model.fit(X, y, eval_set=(X, y))
+    assert time.monotonic() - began < 2.5
+    check_form(model, task, X, y)
