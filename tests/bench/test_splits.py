@@ -139,7 +139,5 @@ def test_too_few_rows_are_refused():
 def test_a_given_part_without_targets_is_refused():
     y = np.array([*range(9), np.nan])
     given = {"train": np.arange(9), "test": np.array([9])}
-    with pytest.raises(
-        TableError, match="has 0 rows with a target for test; the split"
-    ):
+    with pytest.raises(TableError, match=r"has 0 rows .* for test; .* at least 1\."):
         split_rows(make_dataset(y, "regression", given), "given")

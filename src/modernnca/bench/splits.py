@@ -43,9 +43,9 @@ def split_rows(dataset: Dataset, name: str) -> Parts:
     else:
         rows = {part: numbers[there[numbers]] for part, numbers in given.items()}
     lacking = [part for part in ("test", "val") if part not in rows]
-    fewest = _FEWEST_ROWS if lacking else 1
     for part, numbers in rows.items():
-        if len(numbers) < (fewest if part == "train" else 1):
+        fewest = _FEWEST_ROWS if lacking and part == "train" else 1
+        if len(numbers) < fewest:
             raise TableError(
                 f"{dataset.name!r} has {len(numbers)} rows with a target for {part}; "
                 f"the split {name!r} takes at least {fewest}."
