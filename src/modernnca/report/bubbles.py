@@ -74,9 +74,8 @@ def bubble_chart(frame: pd.DataFrame, *, group: str, hero: str) -> Figure:
         if frame["peak_bytes"].notna().any():
             most = formats.size(frame["peak_bytes"].max())
             at: dict[str, Any] = {"ha": "right", "va": "bottom", "size": 8}
-            place = axes.transAxes
             words = f"largest radius: {most}"
-            axes.text(0.995, 0.015, words, color=MUTED, transform=place, **at)
+            axes.text(0.995, 0.015, words, color=MUTED, transform=axes.transAxes, **at)
         _write_names(canvas, axes, frame, hero)
         return titles
 

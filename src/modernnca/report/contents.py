@@ -79,7 +79,9 @@ def gather(
     if scores is not None:
         scores = scores.assign(method=scores["method"].map(spell(scores["method"])))
     elif records is not None and len(records):
-        records = with_tasks(records)
+        # In one order, since sums depend on it in their last digits.
+        same = ["dataset", "method", "settings", "split", "seed"]
+        records = with_tasks(records.sort_values(same, ignore_index=True))
         runs = labeled(records[records["task"] != ""])
         sizes, scores = runs, summarize(runs)
         done = runs[runs["status"] == "done"].reindex(
@@ -91,9 +93,10 @@ def gather(
     else:
         losses(scores)  # says so if the frame will not do
     known = {} if sizes is None or sizes.empty else dict(properties(sizes))
+    groups = contests(scores)
     parts = [
         _part(judge(contest, find(hero, contest.methods), costs), runs, known)
-        for contest in contests(scores)
+        for contest in groups
         if contest.scores["mean"].notna().any()
     ]
     star = parts[0].judgement.hero if parts else hero
@@ -105,6 +108,12 @@ def gather(
         gap = gaps(scores)
         figures["heatmap"] = heat_map(gap[column_order(scores, parts)], hero=star)
         notes = [*filter(None, [missing_in_words(scores)])]
+        notes += [
+            f"There is no comparison over {contest.group} tables. {word}"
+            for contest in groups
+            if not contest.scores["mean"].notna().any()
+            for word in contest.words
+        ]
     if records is not None and len(records):
         whole["tuned"] = tables.tuned_table(records, known)
         whole["failures"] = tables.failure_table(labeled(records))
@@ -190,6 +199,7 @@ def _figures(judgement: Judgement) -> dict[str, Figure]:
             label=f"error over that of {judgement.hero}, less one (left: better)",
             show=percent,
             hero=judgement.hero,
+            tick=lambda share: f"{100 * share:+.0f} %",
             zero=0.0,
         )
     return drawn

@@ -36,8 +36,8 @@ class Contest:
 def with_tasks(records: pd.DataFrame) -> pd.DataFrame:
     """Give a run that failed before it knew its task the task of its dataset."""
     known = records[records["task"].fillna("") != ""]
-    task = known.groupby("dataset")["task"].first()
-    return records.assign(task=records["dataset"].map(task).fillna(""))
+    task = known.groupby("dataset")["task"].first().to_dict()
+    return records.assign(task=[task.get(name, "") for name in records["dataset"]])
 
 
 def labeled(records: pd.DataFrame) -> pd.DataFrame:

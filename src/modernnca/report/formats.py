@@ -159,13 +159,13 @@ def percent(value: float) -> str:
 def seconds(value: float) -> str:
     """Show a time in the unit that suits it.
 
-    >>> seconds(0.0123), seconds(3.21), seconds(200), seconds(9000)
-    ('12 ms', '3.2 s', '3.3 min', '2.5 h')
+    >>> seconds(0.0004), seconds(0.0123), seconds(3.21), seconds(200), seconds(9000)
+    ('0.4 ms', '12 ms', '3.2 s', '3.3 min', '2.5 h')
     """
     for unit, size in (("h", 3600), ("min", 60), ("s", 1)):
         if value >= size:
             return f"{value / size:.1f} {unit}"
-    return f"{value * 1000:.0f} ms"
+    return f"{1000 * value:.0f} ms" if value >= 0.01 else f"{1000 * value:.1f} ms"
 
 
 def size(value: float) -> str:

@@ -108,7 +108,7 @@ def progress(records: pd.DataFrame, expected: int | None) -> list[str]:
     else:
         said.append(
             f"The run is not complete: {n:,} of {expected:,} planned runs are recorded "
-            f"({100 * n / expected:.0f}\u00a0%). What follows is judged on what is there."
+            f"({100 * n / expected:.0f}\u00a0%). The report judges what is there."
         )
     if n:
         said.append(f"Of these, {listed(ended)}.")

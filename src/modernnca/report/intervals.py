@@ -19,6 +19,7 @@ def interval_plot(
     label: str,
     show: Callable[[float], str],
     hero: str,
+    tick: Callable[[float], str] | None = None,
     zero: float | None = None,
 ) -> Figure:
     """Draw columns method, value, low, high, the first row on top."""
@@ -43,7 +44,7 @@ def interval_plot(
         axes.tick_params(length=0)
         axes.grid(axis="x", color=LINE, linewidth=0.6)
         axes.set_axisbelow(True)
-        axes.xaxis.set_major_formatter(lambda value, _: show(value))
+        axes.xaxis.set_major_formatter(lambda value, _: (tick or show)(value))
         axes.set_xlabel(label)
         for side in ("left", "bottom"):
             axes.spines[side].set_visible(False)

@@ -25,9 +25,9 @@ def spell(names: Iterable[str]) -> dict[str, str]:
     """Map each name to its spelling; names that would become one stay as they are.
 
     >>> spell(["modernNCA", "mine"])
-    {'modernNCA': 'ModernNCA', 'mine': 'mine'}
+    {'mine': 'mine', 'modernNCA': 'ModernNCA'}
     >>> spell(["knn", "k-NN"])
-    {'knn': 'knn', 'k-NN': 'k-NN'}
+    {'k-NN': 'k-NN', 'knn': 'knn'}
     """
     names = sorted(set(names))
     keys = [key(name) for name in names]

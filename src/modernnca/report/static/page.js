@@ -64,22 +64,23 @@
     row.dataset.dataset.toLowerCase().includes(asked("dataset").toLowerCase()) &&
     within(row, "rows") && within(row, "columns");
 
-  // Average ranks of the methods that were run on all these rows, null for the others:
-  // equals share the mean of their ranks, and no score is last.
-  const averages = (rows) => {
-    const gaps = rows.map((row) => [...row.cells].slice(1).map((cell) =>
-      cell.dataset.v === undefined ? null : cell.dataset.v === "" ? Infinity : Number(cell.dataset.v)));
-    if (!gaps.length) return null;
-    const whole = gaps[0].map((_, place) => gaps.every((row) => row[place] !== null));
-    const sums = gaps[0].map(() => 0);
-    for (const row of gaps) {
-      const run = row.filter((_, place) => whole[place]);
-      row.forEach((gap, place) => {
-        const ahead = run.filter((other) => other < gap).length;
-        sums[place] += ahead + (run.filter((other) => other === gap).length + 1) / 2;
-      });
-    }
-    return sums.map((sum, place) => (whole[place] ? sum / gaps.length : null));
+  // Average ranks on these rows, as in the main table: of the methods that were run on
+  // half of the rows of each kind, on the rows on which all of these were run. Equals
+  // share the mean of their ranks, no score is last, and the others have null.
+  const gaps = (row) => [...row.cells].slice(1).map((cell) =>
+    cell.dataset.v === undefined ? null : cell.dataset.v === "" ? Infinity : Number(cell.dataset.v));
+  const averages = (rows, n_methods) => {
+    const kinds = [true, false].map((regression) =>
+      rows.filter((row) => (row.dataset.task === "regression") === regression).map(gaps));
+    const places = [...Array(n_methods).keys()].filter((place) =>
+      kinds.every((kind) => 2 * kind.filter((row) => row[place] !== null).length >= kind.length));
+    const whole = kinds.flat().map((row) => places.map((place) => row[place])).filter((row) => !row.includes(null));
+    const ranks = Array(n_methods).fill(null);
+    if (whole.length) places.forEach((place, i) => {
+      ranks[place] = whole.reduce((sum, row) => sum + row.filter((gap) => gap < row[i]).length +
+        (row.filter((gap) => gap === row[i]).length + 1) / 2, 0) / whole.length;
+    });
+    return ranks;
   };
   const heatmap = document.getElementById("heatmap");
   const update = () => {
@@ -90,9 +91,9 @@
     if (!heatmap) return;
     const rows = [...heatmap.tBodies[0].rows];
     const shown = rows.filter((row) => !row.hidden);
-    const ranks = averages(shown);
-    [...document.getElementById("live").cells].slice(1).forEach((cell, place) => {
-      cell.textContent = ranks && ranks[place] !== null ? ranks[place].toFixed(2) : "";
+    const cells = [...document.getElementById("live").cells].slice(1);
+    averages(shown, cells.length).forEach((rank, place) => {
+      cells[place].textContent = rank === null ? "" : rank.toFixed(2);
     });
     document.getElementById("shown").textContent = `${shown.length} of ${rows.length} tables shown`;
   };
