@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from modernnca.train.loop import Plan, train
+from modernnca.train.loop import Pace, Plan, train
 from modernnca.train.optim import OPTIMIZERS
 from modernnca.train.seeding import seeded
 
@@ -80,6 +80,32 @@ def test_every_epoch_starts_in_training_mode(scripted):
         callbacks=[lambda _: learner.module.eval() and None],
     )
     assert modes == [True] * 3
+
+
+def test_a_learner_may_change_its_pace_by_the_share_of_training_done(scripted):
+    seen = []
+
+    def pace(progress):
+        seen.append(progress)
+        return Pace(rate=progress)
+
+    learner = scripted(scores(1, 2))
+    learner.n_rows, learner.pace = 4, pace  # two steps an epoch
+    run(learner, plan(max_epochs=2))
+    assert seen == [0, 0.25, 0.5, 0.75]
+    assert learner.weight == pytest.approx(sum(seen))  # a step goes up by the rate
+
+
+def test_a_pace_goes_on_where_it_was(least_squares):
+    kept = []
+    settings = plan(learning_rate=0.1, weight_decay=0.01, max_epochs=4)
+    learner = least_squares()
+    learner.pace = lambda progress: Pace(1 - progress, progress)
+    run(learner, settings, keep=lambda state: kept.append(deepcopy(state)))
+    later = least_squares()
+    later.pace = learner.pace
+    run(later, settings, resume=kept[1])
+    assert torch.equal(later.module[1].weight, learner.module[1].weight)
 
 
 # ---------------------------------------------------------- it keeps the best
@@ -246,7 +272,7 @@ def test_an_unknown_optimizer_is_named_with_the_choices(scripted):
     with pytest.raises(ValueError) as error:
         run(scripted(), plan(optimizer="adam"))
     assert str(error.value) == (
-        "Unknown optimizer 'adam'; choose one of: adamw, lbfgs, sgd."
+        "Unknown optimizer 'adam'; choose one of: adamw, adamw-95, lbfgs, sgd."
     )
 
 

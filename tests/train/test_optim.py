@@ -4,7 +4,12 @@ import pytest
 import torch
 from torch import nn
 
-from modernnca.train.optim import build_adamw, build_lbfgs, build_sgd
+from modernnca.train.optim import (
+    OPTIMIZERS,
+    build_adamw,
+    build_lbfgs,
+    build_sgd,
+)
 
 
 class Two(nn.Module):
@@ -62,6 +67,24 @@ def test_a_rate_factor_makes_a_group_without_decay(module, build):
     ]
     assert groups[0]["params"] == [module.plain]
     assert groups[1]["params"] == [module.fast]
+
+
+@pytest.mark.parametrize("build", [build_adamw, build_sgd])
+def test_a_parameter_may_ask_for_its_own_decay(module, build):
+    module.plain.decay_factor = 0.0
+    module.fast.decay_factor = 3.0
+    groups = build(module, 0.01, 0.2).param_groups
+    assert [g["lr"] for g in groups] == pytest.approx([0.01, 0.03])
+    assert [g["weight_decay"] for g in groups] == pytest.approx([0.0, 0.6])
+
+
+def test_a_short_memory_follows_a_slope_that_fades(module):
+    # Slopes 1, then 0.1, with the memories 0.9 and 0.95.
+    optimizer = OPTIMIZERS["adamw-95"](module, 0.1, 0.0)
+    step(module, optimizer, 1.0)
+    m, v = 0.9 * 0.1 + 0.1 * 0.1, 0.95 * 0.05 + 0.05 * 0.01
+    expected = 1.9 - 0.1 * (m / (1 - 0.9**2)) / (v / (1 - 0.95**2)) ** 0.5
+    assert step(module, optimizer, 0.1)[0] == pytest.approx(expected)
 
 
 def test_plain_modules_have_one_group():

@@ -15,8 +15,19 @@ from modernnca.train.optim import OPTIMIZERS
 from modernnca.train.stopping import Best
 
 
+class Pace(NamedTuple):
+    """What the rates of all parameters are multiplied by in one step."""
+
+    rate: float = 1.0  # of learning
+    decay: float = 1.0  # of weights
+
+
 class Learner(Protocol):
-    """What the loop asks of a method: the loss of a batch, and a judgement."""
+    """What the loop asks of a method: the loss of a batch, and a judgement.
+
+    One whose pace changes also has `pace(progress) -> Pace`: called before each step
+    with the share of `max_epochs` that is done, it may as well change its dropout.
+    """
 
     n_rows: int
 
@@ -78,6 +89,10 @@ class Training:
         self.learner, self.plan, self.generator = learner, plan, generator
         build = named("optimizer", plan.optimizer, OPTIMIZERS)
         self.optimizer = build(learner.module, plan.learning_rate, plan.weight_decay)
+        self.rates = [
+            (group["lr"], group.get("weight_decay", 0.0))
+            for group in self.optimizer.param_groups
+        ]
         self.best = Best(learner.module, ties=plan.ties)
         self.epochs: list[Epoch] = []
         self.device = next(learner.module.parameters()).device
@@ -91,11 +106,24 @@ class Training:
         self.learner.module.train()
         order = torch.randperm(n_rows, generator=self.generator).to(self.device)
         total = torch.zeros((), device=self.device)
-        for batch in order.split(self.plan.batch_size):
+        batches = order.split(self.plan.batch_size)
+        for place, batch in enumerate(batches):
+            done = len(self.epochs) + place / len(batches)
+            self._set_pace(done / self.plan.max_epochs)
             total += self._step(batch) * len(batch)
             if time.monotonic() >= self.plan.deadline:
                 return math.nan
         return total.item() / n_rows
+
+    def _set_pace(self, progress: float) -> None:
+        if not hasattr(self.learner, "pace"):
+            return
+        pace: Pace = self.learner.pace(progress)
+        for group, (rate, decay) in zip(
+            self.optimizer.param_groups, self.rates, strict=True
+        ):
+            group["lr"] = rate * pace.rate
+            group["weight_decay"] = decay * pace.decay
 
     def _step(self, batch: Tensor) -> Tensor:
         def closure() -> Tensor:

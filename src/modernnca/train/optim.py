@@ -1,6 +1,7 @@
 """Optimizers, by name."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,27 +12,31 @@ from torch.optim import Optimizer
 def _groups(module: nn.Module, rate: float, decay: float) -> list[dict[str, Any]]:
     """Parameters with their rates: one may ask for its own by `rate_factor`.
 
-    Such a parameter (a temperature, a scale) is not decayed: zero means nothing to it.
+    Such a parameter (a temperature, a scale) is not decayed, since zero means nothing
+    to it, unless it says by how much by `decay_factor`.
     """
-    groups: dict[float, list[nn.Parameter]] = {}
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for parameter in module.parameters():
         factor = getattr(parameter, "rate_factor", 1.0)
-        groups.setdefault(factor, []).append(parameter)
+        share = getattr(parameter, "decay_factor", 1.0 if factor == 1.0 else 0.0)
+        groups.setdefault((factor, share), []).append(parameter)
     return [
-        {
-            "params": parameters,
-            "lr": rate * factor,
-            "weight_decay": decay if factor == 1.0 else 0.0,
-        }
-        for factor, parameters in groups.items()
+        {"params": parameters, "lr": rate * factor, "weight_decay": decay * share}
+        for (factor, share), parameters in groups.items()
     ]
 
 
-def build_adamw(module: nn.Module, rate: float, decay: float) -> Optimizer:
-    """AdamW: decoupled weight decay."""
+def build_adamw(
+    module: nn.Module, rate: float, decay: float, *, memory: float = 0.999
+) -> Optimizer:
+    """AdamW: decoupled weight decay. `memory` is that of the squared slopes."""
     on_gpu = next(module.parameters()).device.type == "cuda"
-    # One kernel for all parameters; on a CPU torch's own choice is as fast.
-    return torch.optim.AdamW(_groups(module, rate, decay), fused=on_gpu or None)
+    return torch.optim.AdamW(
+        _groups(module, rate, decay),
+        betas=(0.9, memory),
+        # One kernel for all parameters; on a CPU torch's own choice is as fast.
+        fused=on_gpu or None,
+    )
 
 
 def build_sgd(module: nn.Module, rate: float, decay: float) -> Optimizer:
@@ -52,6 +57,7 @@ def build_lbfgs(module: nn.Module, rate: float, decay: float) -> Optimizer:
 
 OPTIMIZERS: dict[str, Callable[[nn.Module, float, float], Optimizer]] = {
     "adamw": build_adamw,
+    "adamw-95": partial(build_adamw, memory=0.95),  # soon forgets how steep it was
     "sgd": build_sgd,
     "lbfgs": build_lbfgs,
 }
