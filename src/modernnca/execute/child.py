@@ -20,7 +20,7 @@ from modernnca.errors import MissingExtraError
 from modernnca.execute.base import Kind, Limits, Outcome, attempt, raised
 
 _LOOK_SECONDS = 0.1  # how often the memory of children is looked at
-_NAP_SECONDS = 1.0  # the longest wait: not all that interrupts us ends a wait
+_NAP_SECONDS = 0.25  # the longest wait: not all that interrupts us ends a wait
 _THREADS = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",

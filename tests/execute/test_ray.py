@@ -1,0 +1,68 @@
+"""A real cluster of two nodes, of which one is killed in the middle of a run."""
+
+from pathlib import Path
+
+import pytest
+
+from modernnca.execute.base import Limits
+from modernnca.execute.ray import Ray
+from tests.execute import jobs
+
+NODE = {"num_cpus": 1, "object_store_memory": 90_000_000, "include_dashboard": False}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two nodes, one CPU each; connecting is left to the executor."""
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_enable_metrics_collection", "false")
+        # The workers find the jobs of the tests wherever pytest was started.
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+        nodes = Cluster(initialize_head=True, head_node_args=NODE)
+        try:
+            nodes.add_node(**NODE)
+            nodes.wait_for_nodes()
+            yield nodes
+        finally:
+            ray.shutdown()
+            nodes.shutdown()
+
+
+@pytest.mark.ray
+def test_a_node_killed_in_the_middle_costs_no_job(cluster, tmp_path, caplog):
+    executor = Ray(cluster.address)
+
+    # The limits are held, and a crash is an outcome and is not tried again.
+    todo = [(jobs.sleep, 60), (jobs.segfault, 0), (jobs.kill_oneself, 0)]
+    stopped = sorted(executor.map(jobs.call, todo, limits=Limits(seconds=2)))
+    assert [outcome.kind for outcome in stopped] == ["timeout", "died", "died"]
+    assert stopped[1].error == "The process was ended by SIGSEGV."
+
+    todo = [(str(tmp_path), number, 0.5) for number in range(20)]
+    outcomes = []
+    for outcome in executor.map(jobs.sleep_and_note, todo):
+        outcomes.append(outcome)
+        if len(outcomes) == 6:
+            (_, second) = cluster.list_all_nodes()
+            cluster.remove_node(second, allow_graceful=False)
+    assert sorted(outcomes) == [(n, n * n, None, "done") for n in range(20)]
+    ran = [int(path.name.partition("-")[0]) for path in tmp_path.iterdir()]
+    assert set(ran) == set(range(20))
+    assert len(ran) <= 22  # at most what the dead node had under way runs twice
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "auto", "nowhere"])
+def test_a_cluster_that_is_not_there_is_said_at_once(address, monkeypatch):
+    ray = pytest.importorskip("ray")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # by another test
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1" if address == "auto" else "")
+    with pytest.raises(ConnectionError) as error:
+        next(Ray(address).map(jobs.square, [1]))
+    assert str(error.value) == (
+        f"No Ray cluster answers at address {address!r}; start one with "
+        "`ray start --head`, or give no address to start one for this run."
+    )
