@@ -16,6 +16,7 @@ class Arguments(BaseEstimator):
         numerical_columns=None,
         indicators="auto",
         few_values="auto",
+        scale_columns="auto",
         encoding="auto",
         n_frequencies="auto",
         frequency_scale="auto",
@@ -65,6 +66,7 @@ class Arguments(BaseEstimator):
         self.numerical_columns = numerical_columns
         self.indicators = indicators
         self.few_values = few_values
+        self.scale_columns = scale_columns
         self.encoding = encoding
         self.n_frequencies = n_frequencies
         self.frequency_scale = frequency_scale

@@ -18,6 +18,7 @@ def build_shape(settings: Settings, table: TableEncoder) -> NetShape:
         n_numbers=table.n_numbers,
         n_plain=table.n_plain,
         n_levels=table.n_levels,
+        scale_columns=settings.scale_columns,
         encoding=settings.encoding,
         n_frequencies=settings.n_frequencies,
         frequency_scale=settings.frequency_scale,

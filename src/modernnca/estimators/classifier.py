@@ -28,6 +28,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         numerical_columns: names or positions of columns to take as numbers.
         indicators: add a column that tells where a number was missing.
         few_values: numbers with at most so many values skip the encoding.
+        scale_columns: learn a scale for each column of numbers, before the encoding.
         encoding: of numbers: plr-lite, plr, periodic, pbld, ple, none.
         n_frequencies, frequency_scale, d_encoding, n_bins: sizes of the encoding.
         n_knots: in training, encode numbers between so many knots of their column,

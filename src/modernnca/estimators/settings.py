@@ -35,6 +35,7 @@ class Settings:
     categories: str = "grouped"
     indicators: bool = True
     few_values: int = 2
+    scale_columns: bool = False
     encoding: str = "plr-lite"
     n_frequencies: int = 77
     frequency_scale: float = 0.0443136
@@ -241,8 +242,8 @@ def check_value(name: str, value: Any) -> None:
         named(_CHOICES[name][0], value, _CHOICES[name][1])
     elif name == "refit" and value is not None:
         named("refit", value, REFITS)
-    elif name == "indicators" and not isinstance(value, bool):
-        raise ValueError(f"indicators must be True or False; got {value!r}.")
+    elif name in ("indicators", "scale_columns") and not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
     elif name in _RANGES:
         words = _WORDS.get(name, ())
         if any(value is word or value == word for word in words):

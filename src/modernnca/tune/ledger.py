@@ -197,10 +197,12 @@ class Ledger:
 
     def _open(self) -> None:
         optuna, asked = self._optuna, self.question
-        storage: Any = optuna.storages.InMemoryStorage()
-        if asked.storage is not None:
-            storage = self._open_folder()
         try:
+            storage = (
+                optuna.storages.InMemoryStorage()
+                if asked.storage is None
+                else self._open_folder()
+            )
             with self._lock:
                 self._study = optuna.create_study(
                     storage=storage,
