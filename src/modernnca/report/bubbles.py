@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from modernnca.report import formats
-from modernnca.report.figures import ACCENT, INK, LINE, MUTED, Figure, draw
+from modernnca.report.figures import ACCENT, INK, LINE, MUTED, Figure, draw, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -108,7 +108,7 @@ def _write_names(canvas: Any, axes: Any, frame: pd.DataFrame, hero: str) -> None
         ]
         for x, y, across, along in sides:
             name = axes.annotate(
-                row["method"],
+                short(row["method"], 30),
                 (row["fit_seconds"], row["rank"]),
                 xytext=(x, y),
                 textcoords="offset points",

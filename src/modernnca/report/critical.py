@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from modernnca.report.figures import ACCENT, INK, LINE, MUTED, Figure, draw
+from modernnca.report.figures import ACCENT, INK, MUTED, Figure, draw, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -48,55 +48,51 @@ def critical_difference(
     top = 1.0 + 0.45 * (max(lines, default=-1) + 1)  # rows above the first name
     n_rows = top + n_left + 0.6
 
+    names = {method: short(method, 30) for method in order}
+    side = max(1.6, 0.5 + 0.085 * max(map(len, names.values())))  # inches for names
+    pad = side / (_WIDTH - 2 * side) * (high - low)
+
     def paint(canvas: "Canvas") -> dict[str, str]:
         axes = canvas.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
-        pad = 0.3 * (high - low)
         axes.set_xlim(low - pad, high + pad)
         axes.set_ylim(n_rows, -1.4)
         axes.plot([low, high], [0, 0], color=INK, linewidth=1)
-        step = max(1, ceil((high - low) / 14))
-        for tick in range(low, high + 1, step):
+        for tick in range(low, high + 1, max(1, ceil((high - low) / 14))):
             axes.plot([tick, tick], [0, -0.22], color=INK, linewidth=1)
             axes.text(tick, -0.4, str(tick), ha="center", va="bottom", color=MUTED)
         titles = {}
         for place, method in enumerate(order):
-            left = place < n_left
+            left, ours, value = place < n_left, method == hero, rank[method]
             row = top + (place if left else len(order) - 1 - place)
-            edge, side = (low - 0.02 * pad, 1) if left else (high + 0.02 * pad, -1)
-            color = ACCENT if method == hero else INK
+            edge = low if left else high
             axes.plot(
-                [rank[method], rank[method], edge],
-                [0, row, row],
-                color=color if method == hero else MUTED,
-                linewidth=1.6 if method == hero else 0.7,
+                *([value, value, edge], [0, row, row]),
+                color=ACCENT if ours else MUTED,
+                linewidth=1.6 if ours else 0.7,
                 solid_joinstyle="miter",
             )
+            parts = (names[method], f"{value:.2f}")
             text = axes.annotate(
-                f"{method}  {rank[method]:.2f}"
-                if left
-                else f"{rank[method]:.2f}  {method}",
+                "  ".join(parts if left else reversed(parts)),
                 (edge, row),
-                xytext=(-4 * side, 0),
+                xytext=(-4 if left else 4, 0),
                 textcoords="offset points",
                 ha="right" if left else "left",
                 va="center",
-                color=color,
-                fontweight="bold" if method == hero else "normal",
+                color=ACCENT if ours else INK,
+                fontweight="bold" if ours else "normal",
             )
             text.set_gid(f"method-{place}")
-            titles[f"method-{place}"] = f"{method}: average rank {rank[method]:.3f}"
+            titles[f"method-{place}"] = f"{method}: average rank {value:.3f}"
+        reach = 0.004 * (high - low)
         for (start, end), line in zip(spans, lines, strict=True):
-            y = 0.55 + 0.45 * line
-            reach = 0.004 * (high - low)
             axes.plot(
-                [start - reach, end + reach],
-                [y, y],
+                *([start - reach, end + reach], [0.55 + 0.45 * line] * 2),
                 color=INK,
                 linewidth=3.4,
                 solid_capstyle="butt",
             )
-        axes.plot([low, high], [0, 0], color=LINE, linewidth=0.1)
         return titles
 
     best = ", ".join(f"{method} {rank[method]:.2f}" for method in order)

@@ -50,6 +50,15 @@ class Figure:
         return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
+def short(name: str, longest: int) -> str:
+    """Cut a name that would not fit.
+
+    >>> short("a very long name", 8)
+    'a very …'
+    """
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
 def draw(
     name: str,
     alt: str,

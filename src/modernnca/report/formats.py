@@ -171,12 +171,14 @@ def seconds(value: float) -> str:
 def size(value: float) -> str:
     """Show a number of bytes.
 
-    >>> size(300), size(5 * 2**20), size(3 * 2**30)
-    ('0 MiB', '5 MiB', '3.0 GiB')
+    >>> size(300), size(5 * 2**20), size(50 * 2**20), size(3 * 2**30)
+    ('0 KiB', '5.0 MiB', '50 MiB', '3.0 GiB')
     """
-    if value >= 2**30:
-        return f"{value / 2**30:.1f} GiB"
-    return f"{value / 2**20:,.0f} MiB"
+    for unit, bytes_ in (("GiB", 2**30), ("MiB", 2**20)):
+        if value >= bytes_:
+            digits = 1 if value < 10 * bytes_ else 0
+            return f"{value / bytes_:,.{digits}f} {unit}"
+    return f"{value / 2**10:.0f} KiB"
 
 
 def count(value: float) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from modernnca.report.figures import ACCENT, INK, Figure, draw
+from modernnca.report.figures import ACCENT, INK, Figure, draw, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -52,7 +52,8 @@ def heat_map(gap: pd.DataFrame, *, hero: str) -> Figure:
         f"Heat map of {len(gap)} tables and {len(gap.columns)} methods: "
         "the darker, the nearer to the best score."
     )
-    width, height = 2.6 + 0.24 * gap.shape[1], 1.6 + 0.16 * gap.shape[0]
+    left, top = _margins(gap)
+    width, height = left + 0.2 + 0.24 * gap.shape[1], top + 0.2 + 0.16 * gap.shape[0]
     return draw("heatmap", alt, paint, width=width, height=height)
 
 
@@ -66,8 +67,9 @@ def win_matrix(rates: pd.DataFrame, *, group: str, hero: str) -> Figure:
         _paint(canvas, rates, values, hero=hero, colors="PuOr", most=1, written=few)
 
     alt = f"Win rates, {group}: the share of tables on which the row beats the column."
-    side = 1.8 + 0.34 * len(rates)
-    return draw(f"winrates-{group}", alt, paint, width=side, height=side)
+    left, top = _margins(rates)
+    cells = 0.2 + 0.34 * len(rates)
+    return draw(f"winrates-{group}", alt, paint, width=left + cells, height=top + cells)
 
 
 def _fading() -> Any:
@@ -87,9 +89,9 @@ def _paint(
     written: bool = False,
 ) -> None:
     width, height = canvas.get_size_inches()
-    rows = [_short(name) for name in frame.index]
-    columns = [_short(name) for name in frame.columns]
-    left, top = 1.0 + 0.045 * max(map(len, rows)), 1.3
+    rows = [short(name, 34) for name in frame.index]
+    columns = [short(name, 34) for name in frame.columns]
+    left, top = _margins(frame)
     box = (left / width, 0.1 / height, 1 - (left + 0.1) / width)
     axes = canvas.add_axes((*box, 1 - (top + 0.2) / height))
     axes.imshow(values, cmap=colors, vmin=0, vmax=most, aspect="auto")
@@ -109,5 +111,10 @@ def _paint(
                 axes.text(j, i, f"{100 * value:.0f}", color=color, **at)
 
 
-def _short(name: str, longest: int = 34) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+def _margins(frame: pd.DataFrame) -> tuple[float, float]:
+    """Inches that the longest names take on the left and on top."""
+    names = (frame.index, frame.columns)
+    left, top = (
+        max((len(short(name, 34)) for name in side), default=0) for side in names
+    )
+    return 0.3 + 0.065 * left, 0.3 + 0.065 * top

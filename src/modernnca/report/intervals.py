@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from modernnca.report.figures import ACCENT, INK, LINE, MUTED, Figure, draw
+from modernnca.report.figures import ACCENT, INK, LINE, MUTED, Figure, draw, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -37,7 +37,7 @@ def interval_plot(
             dot.set_gid(f"dot-{y}")
             titles[f"dot-{y}"] = f"{row['method']}: {_in_words(row, show)}"
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_yticks(range(len(rows)), [row["method"] for row in rows])
+        axes.set_yticks(range(len(rows)), [short(row["method"], 24) for row in rows])
         for text, row in zip(axes.get_yticklabels(), rows, strict=True):
             text.set_color(ACCENT if row["method"] == hero else INK)
             text.set_fontweight("bold" if row["method"] == hero else "normal")

@@ -4,7 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from modernnca.report.figures import ACCENT, INK, LINE, MUTED, ON_ACCENT, Figure, draw
+from modernnca.report.figures import (
+    ACCENT,
+    INK,
+    LINE,
+    MUTED,
+    ON_ACCENT,
+    Figure,
+    draw,
+    short,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -33,7 +42,9 @@ def outcome_bars(outcomes: pd.DataFrame, *, group: str, hero: str) -> Figure:
                 start += share
         axes.set_xlim(0, 1)
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_yticks(range(len(rows)), [row["opponent"] for row in rows], color=INK)
+        axes.set_yticks(
+            range(len(rows)), [short(row["opponent"], 24) for row in rows], color=INK
+        )
         axes.xaxis.tick_top()
         axes.set_xticks([0, 0.5, 1], [f"{hero} wins", "ties", "loses"], color=MUTED)
         first, _, last = axes.get_xticklabels()

@@ -71,6 +71,8 @@ def _short(value: float, higher: bool) -> str:
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if 1e12 > abs(value) >= size:
             return f"{value / size:#.3g}".rstrip(".") + unit
+    if 0 < abs(value) < 1e-3:
+        return f"{value:.0e}".replace("e-0", "e-")
     return f"{value:#.3g}".rstrip(".")
 
 
