@@ -40,7 +40,8 @@ def write_report(
         scores: a scores frame (see `modernnca.stats.summary`) to be judged in place
             of records, as of published means.
         hero: the method whose wins and losses are told; spelled in any way.
-        published: a scores frame to be shown beside records of given splits.
+        published: a scores frame to be shown beside records of the split "given"; leave
+            out tables that came without a split, since theirs is then another.
         checks: what was found odd in the data; columns dataset, kind, text.
         facts: how it was run, as the page shall say it.
         expected: how many runs were planned.
