@@ -51,7 +51,7 @@ def task(card, request):
 def build(card, task, n_steps=2, *, seed=0, report=None, **settings):
     """A model that learns for a few steps; what only nets know is for nets only."""
     if card.name in STEPS:
-        settings = {STEPS[card.name]: n_steps * 5}
+        settings = {STEPS[card.name]: min(n_steps * 5, 400)}
     elif card.name in WITHOUT_STEPS:
         settings = {}
     else:
@@ -261,7 +261,7 @@ def test_it_beats_the_constant_clearly_on_an_easy_table(card, task):
         assert log_loss < 0.85 * np.log(len(model.classes_))
 
 
-class Enough(Exception):
+class LearnedError(Exception):
     """It has learned what it was to learn."""
 
 
@@ -272,17 +272,17 @@ def test_it_can_learn_64_rows_by_heart(card, task):
     X = pd.DataFrame(rng.randn(64, 8)).add_prefix("x")
     y = target(task, rng.randn(64), n_classes=3)
     y = (y - y.mean()) / y.std() if task == "regression" else y
-    aim = -0.45 if task == "regression" else 0.9  # a squared error of 20 %
+    aim = -0.6 if task == "regression" else 0.9  # the constant has -1
 
     def report(step, score):
         if score > aim:
-            raise Enough
+            raise LearnedError
 
     settings = {**settings_to_learn(card), "patience": 300}
     model = build(card, task, 300, report=report, **settings)
     try:
         model.fit(X, y, eval_set=(X, y))
-    except Enough:
+    except LearnedError:
         return
     predicted = model.predict(X)
     if task == "regression":

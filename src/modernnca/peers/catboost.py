@@ -1,43 +1,70 @@
 """CatBoost: boosted symmetric trees, with its own way with categories."""
 
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from modernnca.errors import MissingExtraError
 from modernnca.peers.base import Peer, n_threads
 from modernnca.peers.columns import Frame
-from modernnca.peers.wrapped import Wrapped
+from modernnca.peers.wrapped import Seen, Wrapped, as_array, wrapped_maker
 from modernnca.tune.space import Float, Int, LogFloat
 
 
-def _as_text(frame: Any) -> Any:
-    """CatBoost wants categories as text, a missing one included."""
-    texts = frame.select_dtypes("category")
-    return frame.assign(**{name: texts[name].astype(str) for name in texts})
+class CatBoost(Wrapped):
+    """Stops by the held-out rows; its file holds the library's own format."""
 
+    columns: Frame
+    columns_type = Frame
+    stops = True
 
-def _stop(x: Any, y: Any, columns: Any) -> dict[str, Any]:
-    return {"eval_set": (x, y), "cat_features": columns.categorical}
+    def estimator(self, **settings: Any) -> Any:
+        """Of the authors' package."""
+        try:
+            from catboost import CatBoostClassifier, CatBoostRegressor
+        except ImportError as error:
+            raise MissingExtraError(
+                'CatBoost is not installed; pip install "modernnca[boosting]".'
+            ) from error
+        return (CatBoostRegressor if self.regression else CatBoostClassifier)(
+            random_seed=self.seed,
+            thread_count=n_threads(),
+            allow_writing_files=False,
+            logging_level="Silent",
+            **settings,
+        )
 
+    def prepare(self, x: Any) -> Any:
+        """Categories as whole numbers, as it wants them, -1 for a missing one."""
+        levels = x.select_dtypes("category")
+        return x.assign(**{name: levels[name].cat.codes for name in levels})
 
-def make(task: str, seed: int, *, report: Any = None, **settings: Any) -> Wrapped:
-    """Build the estimator."""
-    try:
-        from catboost import CatBoostClassifier, CatBoostRegressor
-    except ImportError as error:
-        raise MissingExtraError(
-            'CatBoost is not installed; pip install "modernnca[boosting]".'
-        ) from error
-    model = (CatBoostRegressor if task == "regression" else CatBoostClassifier)(
-        random_seed=seed,
-        thread_count=n_threads(),
-        allow_writing_files=False,
-        logging_level="Silent",
-        **settings,
-    )
+    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
+        """Boost until it helps no more."""
 
-    return Wrapped(
-        model, task=task, columns=Frame(), stop=_stop, seed=seed, prepare=_as_text
-    )
+        class Clock:
+            def after_iteration(self, step: Any) -> bool:
+                return time.monotonic() < ends
+
+        self.model.fit(
+            fit.x,
+            fit.y,
+            eval_set=stop,
+            cat_features=self.columns.categorical,
+            callbacks=[Clock()],
+        )
+
+    def put_away(self) -> dict[str, Any]:
+        """The model in the library's format, which it writes to paths only."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.cbm"
+            self.model.save_model(str(path))
+            return {"cbm": as_array(path.read_bytes())}
+
+    def bring_back(self, state: dict[str, Any]) -> None:
+        """Read the model."""
+        self.model.load_model(blob=bytes(state["cbm"]))
 
 
 PEER = Peer(
@@ -46,7 +73,7 @@ PEER = Peer(
     paper="Prokhorenkova et al., 2018",
     source="the authors' package",
     extra="boosting",
-    make=make,
+    make=wrapped_maker("catboost", CatBoost),
     defaults={"iterations": 2000, "early_stopping_rounds": 50},
     space={
         "depth": Int(3, 10),

@@ -2,33 +2,45 @@
 
 from typing import Any
 
+import numpy as np
+from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from modernnca.peers.base import Peer, n_threads
-from modernnca.peers.columns import Matrix
-from modernnca.peers.wrapped import Wrapped
+from modernnca.peers.wrapped import Seen, Wrapped, wrapped_maker
 from modernnca.tune.space import Choice, Int
 
 
-class _AsManyAsThereAre:
-    """Ask no more neighbors than there are rows."""
+class KNN(Wrapped):
+    """Never more neighbors than there are rows; to fit is to keep the rows."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def estimator(self, **settings: Any) -> Any:
+        """Of scikit-learn."""
+        kind = KNeighborsRegressor if self.regression else KNeighborsClassifier
+        return kind(n_jobs=n_threads(), **settings)
 
-    def fit(self, x: Any, y: Any) -> None:
-        self.model.n_neighbors = min(self.model.n_neighbors, len(y))
-        self.model.fit(x, y)
+    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
+        """Keep the rows."""
+        self.rows_ = fit
+        n_neighbors = min(self.model.n_neighbors, len(fit.y))
+        self.model.set_params(n_neighbors=n_neighbors).fit(fit.x, fit.y)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
+    def put_away(self) -> dict[str, Any]:
+        """The rows and their targets."""
+        x = self.rows_.x
+        if not sparse.issparse(x):
+            return {"x": x, "y": self.rows_.y}
+        parts = {"data": x.data, "indices": x.indices, "indptr": x.indptr}
+        return {"x": {**parts, "shape": list(x.shape)}, "y": self.rows_.y}
 
-
-def make(task: str, seed: int, *, report: Any = None, **settings: Any) -> Wrapped:
-    """Build the estimator."""
-    kind = KNeighborsRegressor if task == "regression" else KNeighborsClassifier
-    model = kind(n_jobs=n_threads(), **settings)
-    return Wrapped(model, task=task, columns=Matrix())
+    def bring_back(self, state: dict[str, Any]) -> None:
+        """Keep the same rows."""
+        x = state["x"]
+        if not isinstance(x, np.ndarray):
+            parts = (x["data"], x["indices"], x["indptr"])
+            x = sparse.csr_array(parts, shape=x["shape"])
+            x.check_format()
+        self.learn(Seen(x, state["y"]), None, np.inf)
 
 
 PEER = Peer(
@@ -36,8 +48,9 @@ PEER = Peer(
     title="KNN",
     paper="Cover and Hart, 1967",
     source="scikit-learn's KNeighbors: the reference implementation",
-    differs="categories one-hot, since distances between codes mean nothing",
-    make=make,
+    differs="categories one-hot, since distances between codes mean nothing; "
+    "a limit of time cannot interrupt it",
+    make=wrapped_maker("knn", KNN),
     defaults={"n_neighbors": 5, "weights": "distance", "p": 2},
     space={
         "n_neighbors": Int(1, 128),

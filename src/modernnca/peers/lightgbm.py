@@ -1,40 +1,83 @@
 """LightGBM: boosted trees, leaf by leaf."""
 
+import time
 from typing import Any
+
+import numpy as np
 
 from modernnca.errors import MissingExtraError
 from modernnca.peers.base import Peer, n_threads
 from modernnca.peers.columns import Frame
-from modernnca.peers.wrapped import Wrapped
+from modernnca.peers.wrapped import Seen, Wrapped, as_array, wrapped_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 _PATIENCE = 50
 
 
-def _stop(x: Any, y: Any, columns: Any) -> dict[str, Any]:
-    from lightgbm import early_stopping
+class LightGBM(Wrapped):
+    """Stops by the held-out rows; its file holds the library's own text."""
 
-    quiet = early_stopping(_PATIENCE, verbose=False)
-    return {"eval_X": x, "eval_y": y, "callbacks": [quiet]}
+    columns_type = Frame
+    stops = True
 
+    def estimator(self, **settings: Any) -> Any:
+        """Of the authors' package."""
+        try:
+            from lightgbm import LGBMClassifier, LGBMRegressor
+        except ImportError as error:
+            raise MissingExtraError(
+                'LightGBM is not installed; pip install "modernnca[boosting]".'
+            ) from error
+        return (LGBMRegressor if self.regression else LGBMClassifier)(
+            random_state=self.seed,
+            n_jobs=n_threads(),
+            deterministic=True,
+            force_row_wise=True,
+            verbosity=-1,
+            **settings,
+        )
 
-def make(task: str, seed: int, *, report: Any = None, **settings: Any) -> Wrapped:
-    """Build the estimator."""
-    try:
-        from lightgbm import LGBMClassifier, LGBMRegressor
-    except ImportError as error:
-        raise MissingExtraError(
-            'LightGBM is not installed; pip install "modernnca[boosting]".'
-        ) from error
-    model = (LGBMRegressor if task == "regression" else LGBMClassifier)(
-        random_state=seed,
-        n_jobs=n_threads(),
-        deterministic=True,
-        force_row_wise=True,
-        verbosity=-1,
-        **settings,
-    )
-    return Wrapped(model, task=task, columns=Frame(), stop=_stop, seed=seed)
+    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
+        """Boost until it helps no more."""
+        from lightgbm import early_stopping
+        from lightgbm.callback import EarlyStopException
+
+        assert stop is not None
+
+        def look_at_the_clock(step: Any) -> None:
+            if time.monotonic() >= ends:
+                raise EarlyStopException(step.iteration, step.evaluation_result_list)
+
+        quiet = early_stopping(_PATIENCE, verbose=False)
+        self.model.fit(
+            fit.x,
+            fit.y,
+            eval_X=stop.x,
+            eval_y=stop.y,
+            callbacks=[quiet, look_at_the_clock],
+        )
+        # The best trees only, and what a file can hold.
+        self._read(self.model.booster_.model_to_string())
+
+    def answer(self, x: Any) -> np.ndarray:
+        """Probabilities (B, V), or standardized numbers (B,)."""
+        found = np.asarray(self.booster_.predict(x, num_threads=n_threads()))
+        if self.task == "binclass" and found.ndim == 1:
+            return np.stack([1 - found, found], axis=1)
+        return found
+
+    def put_away(self) -> dict[str, Any]:
+        """The model as text."""
+        return {"text": as_array(self.booster_.model_to_string().encode())}
+
+    def bring_back(self, state: dict[str, Any]) -> None:
+        """Read the model."""
+        self._read(bytes(state["text"]).decode())
+
+    def _read(self, text: str) -> None:
+        from lightgbm import Booster
+
+        self.booster_ = Booster(model_str=text)
 
 
 PEER = Peer(
@@ -44,7 +87,7 @@ PEER = Peer(
     source="the authors' package",
     differs="stops early, where the benchmark grows 2,000 trees, or 100 when tuned",
     extra="boosting",
-    make=make,
+    make=wrapped_maker("lightgbm", LightGBM),
     defaults={"n_estimators": 2000},
     space={
         "num_leaves": Int(10, 100),

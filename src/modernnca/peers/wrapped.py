@@ -1,67 +1,95 @@
 """A foreign estimator behind the contract here: raw tables in, own units out."""
 
+import math
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from modernnca.estimators.files import read_tree, with_arrays, write_tree
+from modernnca.peers.base import Report
 from modernnca.peers.columns import Frame, Matrix
+from modernnca.table.encoder import TableEncoder
 from modernnca.table.split import hold_out
 from modernnca.table.targets import ClassTarget, NumberTarget
 
-Stop = Callable[[Any, np.ndarray, Matrix | Frame], dict[str, Any]]
+
+class Seen(NamedTuple):
+    """Rows as the estimator sees them."""
+
+    x: Any
+    y: np.ndarray  # (N,) codes of classes, or standardized numbers
 
 
-class Wrapped:
+class Wrapped(ABC):
     """An estimator of scikit-learn's manners, for raw tables.
 
+    A peer says how the estimator is made, put away and brought back; one that stops
+    early, or by the clock, also how it learns.
+
     Args:
-        model: the estimator; it sees class codes, or standardized numbers.
+        name: of the peer, for files.
         task: one of `TASKS`.
-        columns: how it sees the table.
-        stop: what `model.fit` is told to stop by, from (x, y, columns) of the held-out
-            rows. Without an `eval_set`, a fifth of the rows is held out.
-        seed: draws those rows.
-        prepare: the last touch on what the model sees.
+        seed: of the estimator, and of the rows that are held out to stop by.
+        settings: what the estimator takes, and `time_limit`, in seconds.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        *,
-        task: str,
-        columns: Matrix | Frame,
-        stop: Stop | None = None,
-        seed: int = 0,
-        prepare: Callable[[Any], Any] | None = None,
-    ) -> None:
-        self.model = model
-        self.task = task
-        self.columns = columns
-        self.stop = stop
-        self.seed = seed
-        self.prepare = prepare
+    columns_type: ClassVar[type[Matrix] | type[Frame]] = Matrix
+    stops: ClassVar[bool] = False  # by the `eval_set`, or else by a fifth of the rows
+
+    def __init__(self, name: str, task: str, seed: int, **settings: Any) -> None:
+        self.name, self.task, self.seed, self.settings = name, task, seed, settings
+        self.columns = self.columns_type()
+        own = {key: value for key, value in settings.items() if key != "time_limit"}
+        self.model = self.estimator(**own)
+
+    # What a peer says.
+
+    @abstractmethod
+    def estimator(self, **settings: Any) -> Any:
+        """The estimator, unfitted."""
+
+    @abstractmethod
+    def put_away(self) -> dict[str, Any]:
+        """What the estimator learned, as arrays."""
+
+    @abstractmethod
+    def bring_back(self, state: dict[str, Any]) -> None:
+        """Make the estimator what it was when it was put away."""
+
+    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
+        """Fit the estimator, until `ends` of `time.monotonic` if it can."""
+        self.model.fit(fit.x, fit.y)
+
+    def prepare(self, x: Any) -> Any:
+        """The last touch on what the estimator sees."""
+        return x
+
+    def answer(self, x: Any) -> np.ndarray:
+        """Probabilities (B, V), or standardized numbers (B,)."""
+        answer = self.model.predict if self.regression else self.model.predict_proba
+        return np.asarray(answer(x))
+
+    # What all of them do.
+
+    @property
+    def regression(self) -> bool:
+        """Whether numbers are predicted, not classes."""
+        return self.task == "regression"
 
     def fit(self, X: Any, y: Any, *, eval_set: Any = None) -> Self:
         """Learn from a raw table."""
-        regression = self.task == "regression"
-        self.target_ = (NumberTarget() if regression else ClassTarget()).fit(y)
-        codes = np.asarray(self.target_.encode(y)).reshape(len(y), -1).squeeze(1)
+        ends = time.monotonic() + (self.settings.get("time_limit") or math.inf)
+        self.target_ = self._target_type().fit(y)
         self.columns.fit(X)
-        x = self._see(X)
-        options: dict[str, Any] = {}
-        if self.stop is not None:
-            if eval_set is not None:
-                x_stop = self._see(eval_set[0])
-                y_stop = np.asarray(self.target_.encode(eval_set[1])).reshape(-1)
-            else:
-                rng = np.random.RandomState(self.seed)
-                classes = None if regression else codes
-                fit, stop = hold_out(len(codes), fraction=0.2, rng=rng, classes=classes)
-                x_stop, y_stop = _take(x, stop), codes[stop]
-                x, codes = _take(x, fit), codes[fit]
-            options = self.stop(x_stop, y_stop, self.columns)
-        self.model.fit(x, codes, **options)
+        fit, stop = Seen(self._see(X), self.target_.encode(y)), None
+        if self.stops and eval_set is not None:
+            stop = Seen(self._see(eval_set[0]), self.target_.encode(eval_set[1]))
+        elif self.stops:
+            fit, stop = self._hold_out(fit)
+        self.learn(fit, stop, ends)
         return self
 
     @property
@@ -71,29 +99,72 @@ class Wrapped:
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, (B, V)."""
-        x = self._see(X)
-        if hasattr(self.model, "predict_proba"):
-            return np.asarray(self.model.predict_proba(x))
-        return _softmax(self.model.decision_function(x))
+        return self.answer(self._see(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class, or the number, of each row."""
-        if self.task != "regression":
-            return self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return self.target_.decode(np.asarray(self.model.predict(self._see(X))))
+        answers = self.answer(self._see(X))
+        return self.target_.decode(answers if self.regression else answers.argmax(1))
+
+    def save(self, path: Any) -> None:
+        """Write all that was learned to one file, in which nothing can be executed."""
+        tree = {
+            "peer": self.name,
+            "task": self.task,
+            "seed": self.seed,
+            "settings": self.settings,
+            "table": self.columns.encoder_.state(),
+            "target": self.target_.state(),
+            "model": self.put_away(),
+        }
+        write_tree(path, tree)
+
+    def load(self, path: Any) -> Self:
+        """Read what `save` wrote into a model of the same peer."""
+        return self.restore(read_tree(path))
+
+    def restore(self, tree: dict[str, Any]) -> Self:
+        """Become the model that was saved."""
+        self.columns.encoder_ = TableEncoder.from_state(with_arrays(tree["table"]))
+        self.target_ = self._target_type.from_state(tree["target"])
+        self.bring_back(with_arrays(tree["model"]))
+        return self
+
+    @property
+    def _target_type(self) -> type[NumberTarget] | type[ClassTarget]:
+        return NumberTarget if self.regression else ClassTarget
 
     def _see(self, X: Any) -> Any:
-        x = self.columns.transform(X)
-        return x if self.prepare is None else self.prepare(x)
+        return self.prepare(self.columns.transform(X))
+
+    def _hold_out(self, all_rows: Seen) -> tuple[Seen, Seen]:
+        x, y = all_rows
+        rng = np.random.RandomState(self.seed)
+        classes = None if self.regression else y
+        fit, stop = hold_out(len(y), fraction=0.2, rng=rng, classes=classes)
+        stop = stop if len(stop) else fit  # a tiny table is judged by itself
+        return Seen(_take(x, fit), y[fit]), Seen(_take(x, stop), y[stop])
 
 
 def _take(x: Any, rows: np.ndarray) -> Any:
     return x.iloc[rows] if hasattr(x, "iloc") else x[rows]
 
 
-def _softmax(margins: np.ndarray) -> np.ndarray:
-    """Margins of a classifier without probabilities to numbers that rank alike."""
-    if margins.ndim == 1:
-        margins = np.stack([-margins / 2, margins / 2], axis=1)
-    weights = np.exp(margins - margins.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
+def as_array(content: bytes) -> np.ndarray:
+    """Bytes in a library's own format as an array, for a file; see `bytes` for back.
+
+    >>> bytes(as_array(b"abc"))
+    b'abc'
+    """
+    return np.frombuffer(content, dtype=np.uint8).copy()
+
+
+def wrapped_maker(name: str, kind: type[Wrapped]) -> Callable[..., Wrapped]:
+    """A `make` for the card of a foreign estimator."""
+
+    def make(
+        task: str, seed: int, *, report: Report | None = None, **settings: Any
+    ) -> Wrapped:
+        return kind(name, task, seed, **settings)
+
+    return make

@@ -1,40 +1,56 @@
 """XGBoost: boosted trees, level by level."""
 
+import time
 from typing import Any
 
 from modernnca.errors import MissingExtraError
 from modernnca.peers.base import Peer, n_threads
 from modernnca.peers.columns import Frame
-from modernnca.peers.wrapped import Wrapped
+from modernnca.peers.wrapped import Seen, Wrapped, as_array, wrapped_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
-def _stop(x: Any, y: Any, columns: Any) -> dict[str, Any]:
-    return {"eval_set": [(x, y)], "verbose": False}
+class XGBoost(Wrapped):
+    """Stops by the held-out rows; its file holds the library's own format."""
 
+    columns_type = Frame
+    stops = True
 
-def make(task: str, seed: int, *, report: Any = None, **settings: Any) -> Wrapped:
-    """Build the estimator."""
-    try:
-        from xgboost import XGBClassifier, XGBRegressor
-    except ImportError as error:
-        raise MissingExtraError(
-            'XGBoost is not installed; pip install "modernnca[boosting]".'
-        ) from error
-    model = (XGBRegressor if task == "regression" else XGBClassifier)(
-        random_state=seed,
-        n_jobs=n_threads(),
-        tree_method="hist",
-        enable_categorical=True,
-        **settings,
-    )
-    return Wrapped(
-        model,
-        task=task,
-        columns=Frame(),
-        stop=_stop,
-        seed=seed,
-    )
+    def estimator(self, **settings: Any) -> Any:
+        """Of the authors' package."""
+        try:
+            from xgboost import XGBClassifier, XGBRegressor
+        except ImportError as error:
+            raise MissingExtraError(
+                'XGBoost is not installed; pip install "modernnca[boosting]".'
+            ) from error
+        return (XGBRegressor if self.regression else XGBClassifier)(
+            random_state=self.seed,
+            n_jobs=n_threads(),
+            tree_method="hist",
+            enable_categorical=True,
+            **settings,
+        )
+
+    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
+        """Boost until it helps no more."""
+        from xgboost.callback import TrainingCallback
+
+        class Clock(TrainingCallback):
+            def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+                return time.monotonic() >= ends
+
+        self.model.set_params(callbacks=[Clock()])
+        self.model.fit(fit.x, fit.y, eval_set=[stop], verbose=False)
+        self.model.set_params(callbacks=None)
+
+    def put_away(self) -> dict[str, Any]:
+        """The model in UBJSON."""
+        return {"ubj": as_array(self.model.get_booster().save_raw("ubj"))}
+
+    def bring_back(self, state: dict[str, Any]) -> None:
+        """Read the model."""
+        self.model.load_model(bytearray(state["ubj"]))
 
 
 PEER = Peer(
@@ -44,7 +60,7 @@ PEER = Peer(
     source="the authors' package",
     differs="tuned with early stopping, where the benchmark tunes 100 trees without",
     extra="boosting",
-    make=make,
+    make=wrapped_maker("xgboost", XGBoost),
     defaults={
         "n_estimators": 2000,
         "early_stopping_rounds": 50,
