@@ -21,6 +21,7 @@ class NetShape:
     n_numbers: int
     n_plain: int
     n_levels: int
+    scale_columns: bool = False
     encoding: str = "plr-lite"
     n_frequencies: int = 77
     frequency_scale: float = 0.0443136
@@ -60,6 +61,11 @@ class Net(nn.Module):
                 shape.n_bins,
             )
         )
+        self.scale: nn.Parameter | None = None
+        if shape.scale_columns:
+            self.scale = nn.Parameter(torch.ones(shape.n_numbers))
+            # A weight in front of the encoding is one number for a whole column.
+            self.scale.rate_factor = 6.0  # type: ignore[attr-defined]
         self.linear = CodedLinear(
             d_in=self.encode.d_out + shape.n_plain,
             n_levels=shape.n_levels,
@@ -83,10 +89,14 @@ class Net(nn.Module):
 
     def forward(self, rows: Rows) -> Tensor:
         """Embed N rows: (N, D)."""
-        encoded = self.encode(rows.numbers)
+        encoded = self._encode(rows.numbers)
         if rows.plain.shape[1]:
             encoded = torch.cat([encoded, rows.plain], 1)
         return self.blocks(self.linear(encoded, rows.codes))
+
+    def _encode(self, numbers: Tensor) -> Tensor:
+        """Encode numbers (N, P), each column times its scale if that is learned."""
+        return self.encode(numbers if self.scale is None else numbers * self.scale)
 
     def knot_table(self, knots: Tensor) -> Tensor:
         """What a cell that lies on a knot adds to the first layer: (P * K, D).
@@ -94,7 +104,7 @@ class Net(nn.Module):
         See `core.knots`; `knots` is (K, P).
         """
         n_columns = knots.shape[1]
-        encoded = self.encode(knots).unflatten(1, (n_columns, -1))  # (K, P, d)
+        encoded = self._encode(knots).unflatten(1, (n_columns, -1))  # (K, P, d)
         weight = self.linear.weight[:, : self.encode.d_out]
         weight = weight.unflatten(1, (n_columns, -1))  # (D, P, d)
         return torch.einsum("kpd,opd->pko", encoded, weight).flatten(0, 1)
