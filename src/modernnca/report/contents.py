@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from modernnca.report import headline, tables
+from modernnca.report import headline, runs, tables
 from modernnca.report.bubbles import bubble_chart
 from modernnca.report.contest import (
     contests,
@@ -74,7 +74,7 @@ def gather(
     expected: int | None = None,
 ) -> Contents:
     """Judge records, or scores where there are no records, and gather what is found."""
-    costs = runs = None
+    costs = judged = None
     sizes = scores
     if scores is not None:
         scores = scores.assign(method=scores["method"].map(spell(scores["method"])))
@@ -82,9 +82,9 @@ def gather(
         # In one order, since sums depend on it in their last digits.
         same = ["dataset", "method", "settings", "split", "seed"]
         records = with_tasks(records.sort_values(same, ignore_index=True))
-        runs = labeled(records[records["task"] != ""])
-        sizes, scores = runs, summarize(runs)
-        done = runs[runs["status"] == "done"].reindex(
+        judged = labeled(records[records["task"] != ""])
+        sizes, scores = judged, summarize(judged)
+        done = judged[judged["status"] == "done"].reindex(
             columns=["dataset", "method", *COSTS]
         )
         costs = done.groupby(["dataset", "method"])[list(COSTS)].mean().reset_index()
@@ -95,7 +95,7 @@ def gather(
     known = {} if sizes is None or sizes.empty else dict(properties(sizes))
     groups = contests(scores)
     parts = [
-        _part(judge(contest, find(hero, contest.methods), costs), runs, known)
+        _part(judge(contest, find(hero, contest.methods), costs), judged, known)
         for contest in groups
         if contest.scores["mean"].notna().any()
     ]
@@ -104,7 +104,7 @@ def gather(
     figures = {}
     notes = []
     if scores["mean"].notna().any():
-        whole["scores"] = tables.score_table(scores)
+        whole["scores"] = runs.score_table(scores)
         gap = gaps(scores)
         figures["heatmap"] = heat_map(gap[column_order(scores, parts)], hero=star)
         notes = [*filter(None, [missing_in_words(scores)])]
@@ -115,12 +115,12 @@ def gather(
             for word in contest.words
         ]
     if records is not None and len(records):
-        whole["tuned"] = tables.tuned_table(records, known)
-        whole["failures"] = tables.failure_table(labeled(records))
+        whole["tuned"] = runs.tuned_table(records, known)
+        whole["failures"] = runs.failure_table(labeled(records))
         if published is not None:
-            whole["published"] = tables.published_table(records, published)
+            whole["published"] = runs.published_table(records, published)
     if checks is not None and len(checks):
-        whole["checks"] = tables.check_table(checks)
+        whole["checks"] = runs.check_table(checks)
     words = headline.sentences(parts[0].judgement) if parts else []
     if parts and find(hero, [star]) is None:
         words.insert(
@@ -148,7 +148,7 @@ def column_order(scores: pd.DataFrame, parts: list[Part]) -> list[str]:
 
 
 def _part(
-    judgement: Judgement, runs: pd.DataFrame | None, known: tables.Properties
+    judgement: Judgement, records: pd.DataFrame | None, known: tables.Properties
 ) -> Part:
     said = {"main": tables.main_table(judgement)}
     drawn: dict[str, Figure] = {}
@@ -160,7 +160,7 @@ def _part(
             "lost_on": tables.lost_tables(judgement, known),
             "kinds": tables.kind_table(judgement, known),
         }
-        metrics = None if runs is None else tables.metric_table(runs, judgement)
+        metrics = None if records is None else tables.metric_table(records, judgement)
         if metrics is not None:
             said["metrics"] = metrics
         drawn = _figures(judgement)

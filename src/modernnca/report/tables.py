@@ -1,4 +1,4 @@
-"""What the tables of the report say: frames of results to frames to be read."""
+"""What the tables of a group say: frames of results to frames to be read."""
 
 from collections.abc import Mapping
 
@@ -17,20 +17,18 @@ from modernnca.report.formats import (
 )
 from modernnca.report.grids import gaps
 from modernnca.report.judgement import Judgement
-from modernnca.report.names import key, spell
 from modernnca.stats import ranks, summarize
 from modernnca.stats.summary import METRICS
 
 Properties = Mapping[str, Mapping[str, float | str]]
 
-_DATASET = (
+DATASET = (
     Column("dataset", "Table"),
     Column("task", "Task"),
     Column("rows", "Rows", count, "Rows to learn from"),
     Column("columns", "Columns", count),
 )
-_METRIC = "Accuracy, or RMSE in regression"
-_BETTER = "Points of accuracy, or a share of RMSE"
+METRIC = "Accuracy, or RMSE in regression"
 _SIZES = {"rows": (1000, 10_000), "columns": (10, 50)}
 
 
@@ -126,18 +124,6 @@ def win_rate_table(judgement: Judgement) -> Table:
     return Table(f"winrates-{judgement.group}", caption, frame, columns)
 
 
-def score_table(scores: pd.DataFrame) -> Table:
-    """Every score, with its spread and the number of runs behind it."""
-    columns = (
-        *(Column("dataset", "Table"), Column("task", "Task")),
-        Column("method", "Method"),
-        Column("mean", "Mean", significant, _METRIC, ("std",)),
-        Column("n", "Runs", count),
-    )
-    frame = scores.sort_values(["dataset", "method"]).reset_index(drop=True)
-    return Table("scores", "Every score", frame, columns)
-
-
 def lost_tables(judgement: Judgement, properties: Properties) -> Table:
     """The tables on which the hero is not the best, the widest gap first."""
     hero, scores = judgement.hero, judgement.contest.scores
@@ -159,8 +145,8 @@ def lost_tables(judgement: Judgement, properties: Properties) -> Table:
         if not gap.at[dataset, hero] <= 0
     ]
     columns = (
-        *_DATASET,
-        Column("ours", hero, significant, _METRIC),
+        *DATASET,
+        Column("ours", hero, significant, METRIC),
         Column("rank", "Rank", fixed(1), f"Rank of {hero} on this table"),
         Column("best", "Best"),
         Column("score", "Its score", significant),
@@ -172,7 +158,7 @@ def lost_tables(judgement: Judgement, properties: Properties) -> Table:
         "gap", ascending=False, kind="stable", na_position="first"
     )
     caption = f"Where {hero} is not the best, {in_words(judgement)}"
-    return _known(Table(f"lost-on-{judgement.group}", caption, frame, columns))
+    return known_sizes(Table(f"lost-on-{judgement.group}", caption, frame, columns))
 
 
 def lost_to_table(judgement: Judgement) -> Table:
@@ -250,100 +236,7 @@ def metric_table(records: pd.DataFrame, judgement: Judgement) -> Table | None:
     return Table(f"metrics-{judgement.group}", caption, frame, columns)
 
 
-def published_table(records: pd.DataFrame, published: pd.DataFrame) -> Table | None:
-    """Our scores on given splits beside the published ones of the same method."""
-    given = records[records["split"].astype(str) == "given"]
-    if given.empty or published.empty:
-        return None
-    parts = [
-        summarize(part).assign(settings=settings)
-        for settings, part in given.groupby("settings")
-    ]
-    ours = pd.concat(parts).assign(key=lambda frame: frame["method"].map(key))
-    theirs = published.assign(key=published["method"].map(key))
-    frame = ours.merge(theirs, on=["dataset", "key"], suffixes=("", "_published"))
-    frame = frame[frame["mean"].notna() & frame["mean_published"].notna()]
-    if frame.empty:
-        return None
-    change = frame["mean"] - frame["mean_published"]
-    better = change.where(
-        frame["higher"].astype(bool), -change / frame["mean_published"]
-    )
-    frame = frame.assign(
-        method=frame["method"].map(spell(frame["method"])), better=better
-    )
-    columns = (
-        *(Column("dataset", "Table"), Column("task", "Task")),
-        *(Column("method", "Method"), Column("settings", "Settings")),
-        Column("mean", "Here", significant, _METRIC, ("std",)),
-        Column("n", "Runs", count),
-        Column("mean_published", "Published", significant, _METRIC, ("std_published",)),
-        Column("better", "Better by", percent, _BETTER),
-    )
-    frame = frame.sort_values(["dataset", "method", "settings"]).reset_index(drop=True)
-    return Table(
-        "published", "Scores here and published, on the same split", frame, columns
-    )
-
-
-def tuned_table(records: pd.DataFrame, properties: Properties) -> Table | None:
-    """Default against tuned, where a method was run with both on a table."""
-    both = {"default", "tuned"}
-    if not both <= set(records["settings"]):
-        return None
-    parts = {name: summarize(records[records["settings"] == name]) for name in both}
-    same = ["dataset", "task", "method", "higher"]
-    frame = parts["default"].merge(parts["tuned"], on=same, suffixes=("", "_tuned"))
-    if frame.empty:
-        return None
-    change = frame["mean_tuned"] - frame["mean"]
-    better = change.where(frame["higher"].astype(bool), -change / frame["mean"])
-    frame = frame.assign(
-        better=better, method=frame["method"].map(spell(frame["method"]))
-    )
-    facts = pd.DataFrame.from_dict(properties, orient="index")[["rows", "columns"]]
-    frame = frame.join(facts, on="dataset")
-    columns = (
-        *_DATASET,
-        Column("method", "Method"),
-        Column("mean", "Default", significant, _METRIC, ("std",)),
-        Column("mean_tuned", "Tuned", significant, _METRIC, ("std_tuned",)),
-        Column("better", "Better by", percent, _BETTER),
-    )
-    frame = frame.sort_values(["dataset", "method"]).reset_index(drop=True)
-    return _known(Table("tuned", "Default against tuned", frame, columns))
-
-
-def failure_table(records: pd.DataFrame) -> Table | None:
-    """What failed, once for each kind of failure, with how often it did."""
-    failed = records[records["status"] != "done"]
-    if failed.empty:
-        return None
-    failed = failed.assign(error=failed["error"].fillna("").astype(str).str.strip())
-    keys = ["dataset", "task", "method", "status", "error"]
-    frame = failed.groupby(keys, sort=True).size().reset_index(name="n")
-    columns = (
-        *(Column("dataset", "Table"), Column("method", "Method")),
-        *(Column("status", "What"), Column("n", "Runs", count)),
-        Column("error", "Error"),
-    )
-    return Table("failures", "Runs without a result", frame, columns)
-
-
-def check_table(checks: pd.DataFrame) -> Table:
-    """What was found odd in the data."""
-    columns = (
-        Column("dataset", "Table"),
-        Column("kind", "Check"),
-        Column("text", "Found"),
-    )
-    frame = checks.sort_values(["dataset", "kind"], kind="stable").reset_index(
-        drop=True
-    )
-    return Table("checks", "What the checks of the data found", frame, columns)
-
-
-def _known(table: Table) -> Table:
+def known_sizes(table: Table) -> Table:
     """Leave out the sizes of tables where nobody knows them."""
     columns = tuple(
         column
