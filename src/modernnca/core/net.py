@@ -12,6 +12,7 @@ from modernnca.core.embed import EMBEDDINGS, BlockShape, CodedLinear
 from modernnca.core.encode import ENCODINGS, EncodingShape
 from modernnca.core.knots import Cells
 from modernnca.core.rows import Rows
+from modernnca.core.views import VIEWS
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class NetShape:
     n_numbers: int
     n_plain: int
     n_levels: int
+    view: str = "as-is"
     scale_columns: bool = False
     encoding: str = "plr-lite"
     n_frequencies: int = 77
@@ -61,6 +63,7 @@ class Net(nn.Module):
                 shape.n_bins,
             )
         )
+        self.view = named("view", shape.view, VIEWS)(shape.n_numbers)
         self.scale: nn.Parameter | None = None
         if shape.scale_columns:
             self.scale = nn.Parameter(torch.ones(shape.n_numbers))
@@ -95,8 +98,14 @@ class Net(nn.Module):
         return self.blocks(self.linear(encoded, rows.codes))
 
     def _encode(self, numbers: Tensor) -> Tensor:
-        """Encode numbers (N, P), each column times its scale if that is learned."""
-        return self.encode(numbers if self.scale is None else numbers * self.scale)
+        """See numbers (N, P), scale each column if that is learned, encode."""
+        seen = self.view(numbers)
+        return self.encode(seen if self.scale is None else seen * self.scale)
+
+    def prepare(self, numbers: Tensor) -> None:
+        """Learn what is to be learned from the training numbers before any step."""
+        self.view.prepare(numbers)
+        self.encode.prepare(self.view(numbers))
 
     def knot_table(self, knots: Tensor) -> Tensor:
         """What a cell that lies on a knot adds to the first layer: (P * K, D).

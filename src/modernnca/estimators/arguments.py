@@ -51,6 +51,7 @@ class Arguments(BaseEstimator):
         validation_fraction="auto",
         time_limit=None,
         n_members="auto",
+        variety="auto",
         refit="auto",
         class_weight=None,
         callbacks=(),
@@ -101,6 +102,7 @@ class Arguments(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.time_limit = time_limit
         self.n_members = n_members
+        self.variety = variety
         self.refit = refit
         self.class_weight = class_weight
         self.callbacks = callbacks

@@ -17,7 +17,7 @@ from modernnca.core.net import Net, NetShape, embed_all
 from modernnca.core.rows import Rows
 from modernnca.core.softnn import chunks
 from modernnca.estimators.arguments import Arguments
-from modernnca.estimators.build import build_method, build_shape
+from modernnca.estimators.build import as_member, build_method, build_shape
 from modernnca.estimators.checkpoint import Checkpoint
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.parts import Part, join
@@ -323,8 +323,9 @@ class BaseModernNCA(TransformerMixin, Arguments):
             seeded(seed, self._device) as generator,
             progress(title, plan.max_epochs, shown=self.verbose > 0) as bars,
         ):
-            net = Net(self._net_shape()).to(self._device)
-            net.encode.prepare(fit.rows.numbers)
+            shape = as_member(self._net_shape(), self.settings_.variety, number)
+            net = Net(shape).to(self._device)
+            net.prepare(fit.rows.numbers)
             history = train(
                 NeighborLearner(
                     net,

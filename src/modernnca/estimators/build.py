@@ -1,5 +1,8 @@
 """Settings to parts that run: the names given by the user become a net and a method."""
 
+from dataclasses import replace
+from typing import Any
+
 from modernnca.core.distances import DISTANCES
 from modernnca.core.learner import Method
 from modernnca.core.losses import LOSSES
@@ -32,6 +35,21 @@ def build_shape(settings: Settings, table: TableEncoder) -> NetShape:
         temperature=start if learned else float(settings.temperature),
         learn_temperature=learned,
     )
+
+
+# What each member of a mixed ensemble changes, in turn.
+_MIXED: tuple[dict[str, Any], ...] = (
+    {},
+    {"view": "bent", "scale_columns": True},
+    {"view": "ranked", "scale_columns": True},
+)
+VARIETIES: dict[str, tuple[dict[str, Any], ...]] = {"alike": ({},), "mixed": _MIXED}
+
+
+def as_member(shape: NetShape, variety: str, number: int) -> NetShape:
+    """The shape of one of several nets: all alike, or seeing numbers differently."""
+    changes = VARIETIES[variety]
+    return replace(shape, **changes[number % len(changes)])
 
 
 def build_method(settings: Settings, learns_from: Task) -> Method:

@@ -59,6 +59,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             tables of less than 10 rows) each row is judged by all others.
         time_limit: seconds that `fit` may take; kept to within one step.
         n_members: how many networks; their votes are averaged.
+        variety: the members are "alike" but for the seed, or "mixed": each sees the
+            numbers in another way (as they are, bent, ranked).
         refit: what happens to the held-out rows: "remember" adds them to the memory,
             "full" learns everything anew from all rows, None leaves them out.
         class_weight: None, "balanced", or a dict from class to weight.

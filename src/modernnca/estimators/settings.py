@@ -25,6 +25,7 @@ PREDICTIONS = {"soft": None, "knn": None}
 REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
 HEADS = {"fused": None, "plain": None}
+VARIETY = {"alike": None, "mixed": None}
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Settings:
     max_judges: int | None = 8192
     validation_fraction: float = 0.2
     n_members: int = 1
+    variety: str = "alike"
     refit: str | None = "remember"
 
 
@@ -134,6 +136,7 @@ _CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "optimizer": ("optimizer", OPTIMIZERS),
     "ties": ("way to resolve ties", TIES),
     "head": ("head", HEADS),
+    "variety": ("variety", VARIETY),
 }
 
 
@@ -229,6 +232,9 @@ def resolve(
         for name, value in given.items()
         if name in names and not (isinstance(value, str) and value == "auto")
     }
+    # Who says how numbers are seen has said it for every member.
+    if chosen.keys() & {"numbers", "scale_columns"}:
+        chosen.setdefault("variety", "alike")
     settings = replace(base, **chosen)
     for name, value in asdict(settings).items():
         check_value(name, value)
