@@ -1,6 +1,7 @@
 """Jobs that end in every way; at the top of a module, so that they can travel."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -64,6 +65,12 @@ def segfault(_):
 
 def kill_oneself(_):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_who_waits(_):
+    """Kill the process that waits for this one, as when a worker is lost."""
+    os.kill(multiprocessing.parent_process().pid, signal.SIGKILL)
+    time.sleep(60)
 
 
 def leave(code):

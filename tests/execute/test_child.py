@@ -93,11 +93,11 @@ def test_the_main_script_is_not_run_again():
 
 
 def test_a_call_may_use_a_pool_itself():
-    assert call(jobs.squares_in_a_pool, [1, 2, 3], seconds=60).value == [1, 4, 9]
+    assert call(jobs.squares_in_a_pool, [1, 2, 3], seconds=120).value == [1, 4, 9]
 
 
 def test_a_process_left_behind_by_a_call_is_ended(tmp_path):
-    call(jobs.sleep_beside_another, str(tmp_path), seconds=2)
+    call(jobs.sleep_beside_another, str(tmp_path), seconds=3)
     (path,) = tmp_path.glob("*.pids")
     assert_gone(path)
 

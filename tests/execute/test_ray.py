@@ -1,11 +1,14 @@
 """A real cluster of two nodes, of which one is killed in the middle of a run."""
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from modernnca.execute.base import Limits
-from modernnca.execute.ray import Ray
+from modernnca.errors import MissingExtraError
+from modernnca.execute.base import Limits, Needs
+from modernnca.execute.ray import Ray, _room
 from tests.execute import jobs
 
 NODE = {"num_cpus": 1, "object_store_memory": 90_000_000, "include_dashboard": False}
@@ -33,7 +36,7 @@ def cluster():
 
 
 @pytest.mark.ray
-def test_a_node_killed_in_the_middle_costs_no_job(cluster, tmp_path, caplog):
+def test_a_node_killed_in_the_middle_costs_no_job(cluster, tmp_path):
     executor = Ray(cluster.address)
 
     # The limits are held, and a crash is an outcome and is not tried again.
@@ -54,6 +57,12 @@ def test_a_node_killed_in_the_middle_costs_no_job(cluster, tmp_path, caplog):
     assert set(ran) == set(range(20))
     assert len(ran) <= 22  # at most what the dead node had under way runs twice
 
+    (lost,) = Ray(cluster.address, retries=0).map(jobs.kill_who_waits, [0])
+    assert lost.kind == "died"
+    assert lost.error.startswith(
+        "The worker or its node was lost; 0 retries were made.\n"
+    )
+
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "auto", "nowhere"])
 def test_a_cluster_that_is_not_there_is_said_at_once(address, monkeypatch):
@@ -66,3 +75,52 @@ def test_a_cluster_that_is_not_there_is_said_at_once(address, monkeypatch):
         f"No Ray cluster answers at address {address!r}; start one with "
         "`ray start --head`, or give no address to start one for this run."
     )
+
+
+def a_cluster(**resources):
+    dead = {"Alive": False, "Resources": {"CPU": 64, "GPU": 8}}
+    return SimpleNamespace(
+        nodes=lambda: [dead, {"Alive": True, "Resources": resources}],
+        cluster_resources=lambda: resources,
+    )
+
+
+def test_of_a_cluster_of_others_it_is_said_that_jobs_wait(caplog):
+    Ray()._check_node(a_cluster(CPU=2), Needs(cpus=2))
+    assert caplog.messages == []
+    Ray()._check_node(a_cluster(CPU=2), Needs(cpus=2, gpus=0.5))
+    assert caplog.messages == [
+        "No node of the Ray cluster has 2 CPUs and 0.5 GPUs, which each job needs; "
+        "the jobs wait until one joins."
+    ]
+
+
+def test_of_our_own_cluster_no_more_is_asked_than_it_has():
+    executor = Ray()
+    executor._started = True
+    with pytest.raises(ValueError) as error:
+        executor._check_node(a_cluster(CPU=2), Needs(cpus=3))
+    assert str(error.value) == (
+        "No node of the Ray cluster has 3 CPUs and 0 GPUs, which each job needs; "
+        "ask for less, or join a larger cluster."
+    )
+
+
+@pytest.mark.parametrize(("n_cpus", "cpus", "room"), [(2, 1, 64), (500, 2, 500)])
+def test_more_jobs_are_under_way_than_can_run_but_not_all(n_cpus, cpus, room):
+    assert _room(a_cluster(CPU=n_cpus), Needs(cpus=cpus)) == room
+
+
+def test_without_ray_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError) as error:
+        next(Ray().map(jobs.square, [1]))
+    assert str(error.value) == (
+        'The executor "ray" needs Ray: pip install "modernnca[ray]"'
+    )
+
+
+def test_retries_below_none_are_refused():
+    with pytest.raises(ValueError) as error:
+        Ray(retries=-1)
+    assert str(error.value) == "retries=-1 must be at least 0."

@@ -68,12 +68,13 @@ class Child:
     ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__, *preload])
-        pinned = dict.fromkeys(_THREADS, str(threads))
+        environment = {**os.environ, **dict.fromkeys(_THREADS, str(threads))}
+        alone = dict.fromkeys(_THREADS, "1")  # the server must not have threads to fork
         self._limits = limits
         self._reader, writer = context.Pipe(duplex=False)
-        with writer, _main_hidden(from_payload=payload), _environment(pinned):
+        with writer, _main_hidden(from_payload=payload), _environment(alone):
             self._process = context.Process(
-                target=_answer, args=(writer, payload, dict(os.environ), threads)
+                target=_answer, args=(writer, payload, environment, threads)
             )
             self._process.start()
         self._until = time.monotonic() + (limits.seconds or float("inf"))

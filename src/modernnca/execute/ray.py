@@ -87,8 +87,9 @@ class Ray:
                 (ready, *_), _ = ray.wait(list(running))
                 yield self._outcome(ray, ready)._replace(index=running.pop(ready))
         finally:
-            for reference in running:
-                ray.cancel(reference)
+            if ray.is_initialized():
+                for reference in running:
+                    ray.cancel(reference)
 
     def _check_node(self, ray: ModuleType, needs: Needs) -> None:
         """Say so when no node can take a job; to a cluster of others one may join."""
