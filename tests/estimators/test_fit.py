@@ -338,3 +338,11 @@ def test_columns_that_are_all_constant_give_the_mean():
     y = np.arange(30.0)
     model = ModernNCARegressor(**QUICK, refit="remember").fit(X, y)
     np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-5)
+
+
+def test_many_rows_of_categories_alone_are_learned():
+    rng = np.random.RandomState(0)
+    X = rng.choice(list("abc"), size=(600, 2)).astype(object)
+    y = X[:, 0] == "a"
+    model = ModernNCAClassifier(n_knots=16, max_epochs=3, random_state=0).fit(X, y)
+    assert model.score(X, y) == 1.0

@@ -122,8 +122,9 @@ class NeighborLearner:
         self._knots: Tensor | None = None
         self._cells: dict[int, Cells] = {}  # of the parts, by their identity
         # In a small table there are as many cells as knots: nothing is won.
-        if method.n_knots is not None and self.n_rows >= 8 * method.n_knots:
-            self._knots = place_knots(fit.rows.numbers, method.n_knots)
+        n_knots, n_numbers = method.n_knots, fit.rows.numbers.shape[1]
+        if n_knots is not None and n_numbers and self.n_rows >= 8 * n_knots:
+            self._knots = place_knots(fit.rows.numbers, n_knots)
             for part in (fit, stop):
                 if part is not None:
                     cells = place_cells(part.rows.numbers, self._knots)
