@@ -29,7 +29,10 @@ class Matrix:
             return numbers
         onehot = _onehot(encoded, n_levels)
         if n_levels > _MOST_DENSE:
-            return sparse.hstack([sparse.csr_array(numbers), onehot], format="csr")
+            x = sparse.hstack([sparse.csr_array(numbers), onehot], format="csr")
+            # Linear models and trees of scikit-learn take no wider places than these.
+            x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
+            return x
         return np.hstack([numbers, onehot.toarray()])
 
 
