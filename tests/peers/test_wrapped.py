@@ -70,8 +70,8 @@ def test_many_levels_are_sparse_and_come_back_from_a_file(name, tmp_path):
     levels = [f"level {i}" for i in range(600)] * 3
     X = pd.DataFrame({"level": levels, "number": rng.randn(1800)})
     y = X["number"] + rng.randn(1800) / 10
-    settings = {"n_estimators": 3} if name == "random-forest" else {}
-    model = fit(name, "regression", X, y, **settings)
+    settings = {"random-forest": {"n_estimators": 3}, "svm": {"C": 0.01}}
+    model = fit(name, "regression", X, y, **settings.get(name, {}))
     assert not isinstance(model.columns.transform(X), np.ndarray)
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
