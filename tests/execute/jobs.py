@@ -73,6 +73,12 @@ def kill_who_waits(_):
     time.sleep(60)
 
 
+def close_all_and_sleep(seconds):
+    """As a job that becomes a service does; it can no longer answer."""
+    os.closerange(3, 256)
+    time.sleep(seconds)
+
+
 def leave(code):
     os._exit(code)
 

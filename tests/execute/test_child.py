@@ -33,6 +33,10 @@ def test_a_call_that_takes_too_long_is_stopped():
     assert time.monotonic() - begin < 20
 
 
+def test_a_call_that_closed_its_pipes_is_still_stopped():
+    assert call(jobs.close_all_and_sleep, 60, seconds=1).kind == "timeout"
+
+
 def test_a_call_that_holds_too_much_is_stopped_with_what_it_started():
     before = {process.pid for process in psutil.process_iter()}
     outcome = call(jobs.hold, 1500 * MIB, seconds=60, memory_bytes=1300 * MIB)

@@ -85,8 +85,8 @@ class Child:
         if self._reader.poll():
             try:
                 return _read(self._reader.recv_bytes())
-            except (EOFError, OSError):  # it ends without an answer
-                self._process.join()
+            except (EOFError, OSError):  # it ends, and will not answer
+                self._process.join(_NAP_SECONDS)
                 exitcode = self._process.exitcode
         if exitcode is not None:
             return _ended("died", f"The process {_last_words(exitcode)}.")
