@@ -187,30 +187,36 @@ def _readable(damaged: Path) -> Iterator[tuple[str, str, bytes | None, str]]:
     Reading goes on behind a damaged page: by ascending row number up to it, then by
     descending ones, then one by one in between.
     """
-    low, high = 0, 2**31
-    for order, compare in (("ASC", ">"), ("DESC", "<")):
-        edge = low if order == "ASC" else high
-        for row in _walk(damaged, f"rowid {compare} {edge} ORDER BY rowid {order}"):
-            low, high = (row[0], high) if order == "ASC" else (low, row[0])
-            if _digest(row[2], row[3]) == row[4]:
-                yield row[1:]
-        if low >= high:
-            return
-    for place in range(low + 1, min(high, low + 100_000)):
-        for row in _walk(damaged, f"rowid = {place}"):
-            if _digest(row[2], row[3]) == row[4]:
-                yield row[1:]
+    with closing(sqlite3.connect(f"file:{damaged}?mode=ro", uri=True)) as file:
+        low, high = 0, _LAST
+        for row in _walk(file, "rowid > 0 ORDER BY rowid"):
+            low = row[0]
+            yield from _whole(row)
+        for row in _walk(file, f"rowid > {low} ORDER BY rowid DESC"):
+            high = row[0]
+            yield from _whole(row)
+        if high < _LAST:
+            for place in range(low + 1, high):
+                for row in _walk(file, f"rowid = {place}"):
+                    yield from _whole(row)
 
 
-def _walk(damaged: Path, where: str) -> Iterator[tuple]:
+def _walk(file: sqlite3.Connection, where: str) -> Iterator[tuple]:
+    """Yield rows up to the first one that cannot be read."""
     try:
-        with closing(sqlite3.connect(f"file:{damaged}?mode=ro", uri=True)) as file:
-            yield from file.execute(
-                "SELECT rowid, key, record, arrays, digest FROM records "
-                f"NOT INDEXED WHERE {where}"
-            )
+        yield from file.execute(
+            "SELECT rowid, key, record, arrays, digest FROM records "
+            f"NOT INDEXED WHERE {where}"
+        )
     except sqlite3.Error:
         return
+
+
+def _whole(row: tuple) -> Iterator[tuple]:
+    """Yield the row without its number, if it is as it was written."""
+    _, key, text, arrays, digest = row
+    if isinstance(text, str) and _digest(text, arrays) == digest:
+        yield key, text, arrays, digest
 
 
 def _digest(text: str, arrays: bytes | None) -> str:

@@ -1,4 +1,4 @@
-"""The shell: `modernnca demo`, `fit`, `predict` and `info`."""
+"""The shell: `modernnca demo`, `fit`, `predict`, `info`, `tune` and `bench`."""
 
 import sys
 

@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from modernnca import __version__
-from modernnca.cli.bench import bench
 from modernnca.cli.demo import demo
 from modernnca.cli.failures import in_one_line
 from modernnca.cli.fit import fit
 from modernnca.cli.info import info
 from modernnca.cli.predict import predict
 from modernnca.cli.tune import tune
+from modernnca.errors import MissingExtraError
 
 app = typer.Typer(
     name="modernnca",
@@ -41,7 +41,23 @@ def modernnca(
     """Nearest neighbors for tables, with a learned distance."""
 
 
-app.add_typer(bench, name="bench")
+
+# It has options and a help of its own, and packages that other commands do without.
+@app.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    add_help_option=False,
+)
+@in_one_line
+def bench(context: typer.Context) -> None:
+    """Put methods beside each other on many tables, by the paper's protocol."""
+    try:
+        from modernnca.cli.bench import bench as commands
+    except ImportError as error:
+        raise MissingExtraError(
+            f"The benchmark needs {error.name}; pip install 'modernnca[bench]'."
+        ) from error
+    commands(args=context.args, prog_name="modernnca bench")
+
 
 for command in (demo, fit, tune, predict, info):
     app.command()(in_one_line(command))

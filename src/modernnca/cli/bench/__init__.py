@@ -10,6 +10,9 @@ from modernnca.cli.failures import in_one_line
 
 bench = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Put methods beside each other on many tables, by the paper's protocol.",
 )
 
