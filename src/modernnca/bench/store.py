@@ -30,6 +30,7 @@ _TABLES = (
     "key TEXT PRIMARY KEY, record TEXT NOT NULL, arrays BLOB, digest TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS jobs (key TEXT PRIMARY KEY, job TEXT NOT NULL)",
 )
+_LAST = 2**62  # beyond all row numbers
 _FACTS = (
     *("fit_seconds", "predict_seconds", "peak_bytes", "model_bytes"),
     *("n_train", "n_test", "n_columns"),
