@@ -184,6 +184,7 @@ PEER = Peer(
         "mix": "none",
         "learning_rate": 1e-4,
         "weight_decay": 0.0,
+        "batch_size": 256,
     },
     space={
         "n_layers": Int(2, 5),

@@ -79,6 +79,7 @@ PEER = Peer(
     title="FT-Transformer",
     paper="Gorishniy et al., 2021",
     source="written here: its attention serves two other peers too",
+    differs="batches of 256 rows at any size of table",
     make=net_maker("ft-t", FTTransformer),
     defaults={
         "n_layers": 3,
@@ -90,6 +91,7 @@ PEER = Peer(
         "residual_dropout": 0.0,
         "learning_rate": 1e-4,
         "weight_decay": 1e-5,
+        "batch_size": 256,
     },
     space={
         "n_layers": Int(1, 4),

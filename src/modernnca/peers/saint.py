@@ -133,18 +133,19 @@ PEER = Peer(
     make=net_maker("saint", SAINT, WithMates),
     defaults={
         "looks": "colrow",
-        "n_blocks": 6,
+        "n_blocks": 1,  # as the authors' code has it wherever rows look at rows
         "d_token": 32,
-        "n_heads": 8,
+        "n_heads": 4,
         "attention_dropout": 0.0,
         "ffn_dropout": 0.0,
         "n_mates": 512,
         "learning_rate": 1e-4,
         "weight_decay": 0.01,
+        "batch_size": 256,
     },
     space={
         "looks": Maybe(Choice(("colrow", "row", "col")), "colrow"),
-        "n_blocks": Choice((4, 6)),
+        "n_blocks": Choice((1, 4, 6)),
         "d_token": Choice((16, 32, 64)),
         "n_heads": Choice((4, 8)),
         "attention_dropout": Float(0.0, 0.5),
