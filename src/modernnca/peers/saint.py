@@ -8,7 +8,13 @@ from torch.nn.functional import gelu
 
 from modernnca._named import named
 from modernnca.core.rows import Rows
-from modernnca.peers.attention import Attention, Layer, feed_forward
+from modernnca.peers.attention import (
+    Attention,
+    Layer,
+    feed_forward,
+    in_parts,
+    rows_at_once,
+)
 from modernnca.peers.base import Peer
 from modernnca.peers.inputs import Tokens
 from modernnca.peers.mates import Mates, WithMates
@@ -90,6 +96,9 @@ class SAINT(nn.Module):
         makers = {"columns": columns, "rows": rows}
         self.looks = named("attention of SAINT", looks, LOOKS) * n_blocks
         self.layers = nn.ModuleList(makers[look]() for look in self.looks)
+        self.n_in_parts = rows_at_once(
+            n_tokens, d_token=d_token, n_heads=n_heads, n_layers=n_blocks
+        )
         self.head = nn.Sequential(
             nn.LayerNorm(d_token),
             nn.Linear(d_token, 1000),
@@ -104,7 +113,7 @@ class SAINT(nn.Module):
         tokens = self._tokens(rows)  # (M + B, T, d)
         for look, layer in zip(self.looks, self.layers, strict=True):
             if look == "columns":
-                tokens = layer(tokens)
+                tokens = in_parts(layer, tokens, self.n_in_parts)
             else:  # a row is one long token
                 whole = layer(tokens.flatten(1)[None], mask=mask)
                 tokens = whole.view_as(tokens)
