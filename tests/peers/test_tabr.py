@@ -159,7 +159,7 @@ def test_neighbors_are_learned_from_as_if_all_rows_were_encoded(
     sure_of_neighbors(monkeypatch, 4)
     net, (rows, y) = made_net(n_encoder_blocks=n_encoder_blocks)
     own = torch.arange(20)
-    found = torch.autograd.grad(net(rows, own=own).sum(), net.encode[0].linear.weight)
+    found = torch.autograd.grad(net(rows, own=own).sum(), net.encoder[0].linear.weight)
 
     x = net.encode(rows)
     keys = net.to_key(x)
@@ -169,13 +169,13 @@ def test_neighbors_are_learned_from_as_if_all_rows_were_encoded(
         for k, some in zip(keys, near, strict=True)
     ]
     whole = net.predict(x + torch.cat(heard))
-    expected = torch.autograd.grad(whole.sum(), net.encode[0].linear.weight)
+    expected = torch.autograd.grad(whole.sum(), net.encoder[0].linear.weight)
     torch.testing.assert_close(found, expected)
 
 
 def test_many_rows_are_encoded_in_parts_with_the_same_gradient(monkeypatch):
     net, (rows, _) = made_net()
-    weight = net.encode[0].linear.weight
+    weight = net.encoder[0].linear.weight
     own = torch.arange(20)
     expected = torch.autograd.grad(net(rows, own=own).square().sum(), weight)
     monkeypatch.setattr(tabr, "N_CELLS", 7)

@@ -97,7 +97,7 @@ class TabR(nn.Module):
             Residual(block(*[nn.LayerNorm(d_main)] * (i > 0)))
             for i in range(n_encoder_blocks)
         ]
-        self.encode = nn.Sequential(first, *blocks)
+        self.encoder = nn.Sequential(first, *blocks)
         norm = [nn.LayerNorm(d_main)] if n_encoder_blocks else []
         self.to_key = nn.Sequential(*norm, nn.Linear(d_main, d_main))
 
@@ -131,11 +131,17 @@ class TabR(nn.Module):
         return self.predict(x)
 
     def keys(self, which: Tensor) -> Tensor:
-        """The keys of remembered rows, of which some are encoded at once."""
-        rows = Rows(self.numbers, self.plain, self.codes)
-        n_at_once = max(1, N_CELLS // max(1, rows.numbers.shape[1]))
+        """The keys of remembered rows."""
+        rows = Rows(self.numbers, self.plain, self.codes).take(which)
+        return self.to_key(self.encode(rows))
+
+    def encode(self, rows: Rows) -> Tensor:
+        """Encode rows, some at a time where they are many: (N, D)."""
+        n_rows, n_columns = rows.numbers.shape
         return in_parts(
-            lambda some: self.to_key(self.encode(rows.take(some))), which, n_at_once
+            lambda some: self.encoder(rows.take(some)),
+            torch.arange(n_rows, device=rows.numbers.device),
+            max(1, N_CELLS // max(1, n_columns)),
         )
 
     def look_up(
@@ -188,7 +194,7 @@ class TabR(nn.Module):
         return hidden * kept / (1 - self.dropout)
 
 
-class Labels(nn.Module):
+class NumberLabel(nn.Module):
     """The vector of a number y (M,): y w + b, drawn as in the paper's code."""
 
     def __init__(self, d_out: int) -> None:
@@ -205,7 +211,7 @@ class Labels(nn.Module):
 
 def _label_encoder(n_values: int, d_out: int) -> nn.Module:
     if n_values == 1:
-        return Labels(d_out)
+        return NumberLabel(d_out)
     embedding = nn.Embedding(n_values, d_out)
     nn.init.uniform_(embedding.weight, -1.0, 1.0)
     return embedding
