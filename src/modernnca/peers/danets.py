@@ -115,7 +115,7 @@ PEER = Peer(
         "dropout": 0.1,
         "n_groups": 5,
         "n_ghost": 256,
-        "learning_rate": 1e-4,
+        "learning_rate": 1e-3,
     },
     space={
         "n_layers": Int(6, 32),

@@ -47,6 +47,9 @@ class Trees(nn.Module):
         self.threshold = nn.Parameter(torch.zeros(n_trees * depth, 1))
         self.log_temperature = nn.Parameter(torch.zeros(n_trees * depth, 1))
         self.answer = nn.Parameter(torch.randn(n_trees, d_answer, 2**depth))
+        # PAPER: one small rate, for many thousand steps. The mean of many trees moves
+        # no faster than one of them, and a small table has few steps.
+        self.answer.rate_factor = 10.0  # type: ignore[attr-defined]
         # All leaves of all trees for all rows would fill the memory. So the first
         # depths and the others are multiplied out apart; they meet in the answers.
         self.n_first = min(
@@ -138,13 +141,14 @@ PEER = Peer(
     title="NODE",
     paper="Popov et al., 2020",
     source="written here: packages that have it bring a framework of their own",
+    differs="AdamW for QHAdam, at higher rates for fewer steps",
     make=net_maker("node", NODE, Prepared),
     defaults={
         "n_layers": 1,
         "n_trees": 1024,
         "depth": 6,
         "d_tree": 2,
-        "learning_rate": 1e-3,
+        "learning_rate": 0.01,
         "weight_decay": 0.0,
     },
     space={
