@@ -47,13 +47,21 @@ def test_attention_is_a_plain_softmax_over_what_is_heard(d_head):
     )
 
 
-def test_attention_is_dropped_in_training_only():
+def test_what_is_told_is_dropped_for_all_that_ask_and_in_training_only():
     torch.manual_seed(0)
-    attention = Attention(8, n_heads=2, dropout=0.5)
-    tokens = torch.randn(3, 6, 8)
-    assert not torch.equal(attention(tokens), attention(tokens))
-    attention.eval()
-    assert torch.equal(attention(tokens), attention(tokens))
+    attention = Attention(4, n_heads=1, dropout=0.4)
+    for linear in (attention.asks, attention.tells, attention.out):
+        torch.nn.init.zeros_(linear.weight)  # all tokens are heard alike,
+    attention.tells.bias.data[4:] = 1.0  # and all tell 1,
+    torch.nn.init.eye_(attention.out.weight)
+    tokens = torch.zeros(4000, 5, 4)
+    heard = attention(tokens)
+    assert (heard == heard[:, :1, :1]).all()
+    n_told = heard[:, 0, 0] * 0.6 * 5  # so this is how many were not dropped
+    torch.testing.assert_close(n_told, n_told.round(), atol=1e-5, rtol=0)
+    assert n_told.mean().item() == pytest.approx(3, abs=0.1)
+    assert n_told.var().item() == pytest.approx(5 * 0.6 * 0.4, abs=0.1)
+    assert (attention.eval()(tokens) == 1).all()
 
 
 def test_heads_that_do_not_share_a_token_equally_are_refused():
@@ -103,7 +111,5 @@ def test_dropped_cells_are_the_same_when_computed_again():
 
 
 def test_wide_tables_are_read_in_smaller_parts():
-    found = [
-        rows_at_once(n, d_token=192, n_heads=8, n_layers=3) for n in (10, 300, 10_000)
-    ]
+    found = [rows_at_once(n, d_token=192, n_layers=3) for n in (10, 300, 10_000)]
     assert found[0] >= 1024 > found[1] > found[2] >= 1

@@ -110,9 +110,7 @@ class ExcelFormer(nn.Module):
         self.head = nn.Sequential(
             nn.LayerNorm(d_token), nn.PReLU(), nn.Linear(d_token, shape.d_out)
         )
-        self.n_at_once = rows_at_once(
-            n_tokens, d_token=d_token, n_heads=n_heads, n_layers=n_layers
-        )
+        self.n_at_once = rows_at_once(n_tokens, d_token=d_token, n_layers=n_layers)
 
     def forward(self, rows: Rows) -> Tensor:
         """Answer the rows."""
@@ -171,7 +169,7 @@ PEER = Peer(
     differs=(
         "levels of categories have tokens of their own, where the original encodes "
         "them by the target; mutual information by counts in bins, where the original "
-        "uses neighbors"
+        "uses neighbors; attention is dropped by token, not by pair of tokens"
     ),
     make=net_maker("excelformer", ExcelFormer, MixLearner),
     defaults={

@@ -96,9 +96,7 @@ class SAINT(nn.Module):
         makers = {"columns": columns, "rows": rows}
         self.looks = named("attention of SAINT", looks, LOOKS) * n_blocks
         self.layers = nn.ModuleList(makers[look]() for look in self.looks)
-        self.n_in_parts = rows_at_once(
-            n_tokens, d_token=d_token, n_heads=n_heads, n_layers=n_blocks
-        )
+        self.n_in_parts = rows_at_once(n_tokens, d_token=d_token, n_layers=n_blocks)
         self.head = nn.Sequential(
             nn.LayerNorm(d_token),
             nn.Linear(d_token, 1000),
