@@ -185,11 +185,16 @@ def test_many_rows_are_encoded_in_parts_with_the_same_gradient(monkeypatch):
 
 def test_dropout_of_the_difference_keeps_its_mean():
     net, _ = made_net(dropout=0.4)
-    hidden = net._drop(torch.ones(100, 1000))
-    assert hidden.unique().tolist() == pytest.approx([0, 1 / 0.6])
-    assert hidden.mean().item() == pytest.approx(1, abs=0.02)
+    hidden = torch.tensor([-1.0, 1.0]).repeat(100_000, 1)
+    below, above = net._passing(hidden).float().mean(0).tolist()
+    assert (below, above) == (0, pytest.approx(0.6, abs=0.01))
+    keys = net.keys(torch.arange(20))
+    near = torch.arange(20).repeat(1000, 1)
+    heard = net.hear(keys[:1].repeat(1000, 1), near, keys).mean(0)
     net.eval()
-    assert net._drop(torch.ones(5)).tolist() == [1.0] * 5
+    assert net._passing(hidden).float().mean(0).tolist() == [0, 1]
+    expected = net.hear(keys[:1], near[:1], keys)[0]
+    torch.testing.assert_close(heard, expected, atol=0.03, rtol=0)
 
 
 def test_one_row_has_nobody_to_look_up_and_is_answered():

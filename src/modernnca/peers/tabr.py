@@ -181,17 +181,21 @@ class TabR(nn.Module):
     ) -> Tensor:
         scores = -(key[:, None] - keys[near]).square().sum(-1)
         shares = self.context_dropout(scores.softmax(1))  # (b, K)
-        hidden = self._drop((own[:, None] - bent[near]).relu())  # (b, K, H)
-        bends = self.bend_out((shares[:, None] @ hidden).squeeze(1))
+        hidden = own[:, None] - bent[near]  # (b, K, H)
+        mixed = (shares[:, None] @ (hidden * self._passing(hidden))).squeeze(1)
+        bends = self.bend_out(mixed / (1 - self.dropout) if self.training else mixed)
         said = embedding_bag(near, labels, mode="sum", per_sample_weights=shares)
         return said + bends
 
-    def _drop(self, hidden: Tensor) -> Tensor:
-        if not self.training or self.dropout == 0:
-            return hidden
-        # The draws of nn.Dropout take three times as long on a CPU, and half a step.
-        kept = torch.rand_like(hidden) >= self.dropout
-        return hidden * kept / (1 - self.dropout)
+    def _passing(self, hidden: Tensor) -> Tensor:
+        """Where ReLU lets pass, and dropout too.
+
+        As one mask, since this is most of the work: nn.Dropout draws slowly on a CPU.
+        """
+        passing = hidden > 0
+        if self.training and self.dropout > 0:
+            passing &= torch.rand_like(hidden) >= self.dropout
+        return passing
 
 
 class NumberLabel(nn.Module):
