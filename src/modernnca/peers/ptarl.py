@@ -174,8 +174,8 @@ PEER = Peer(
     paper="Ye et al., 2024",
     source="written here from the paper: there is no package",
     differs="the second phase goes on with the net of the first, which the public code "
-    "draws anew; transport costs one minus the cosine; categories come one-hot, and the "
-    "first layer embeds them; ten times the learning rate, since batches are larger",
+    "draws anew; transport costs one minus the cosine; categories come one-hot, to be "
+    "embedded by the first layer; ten times the rate, since batches are larger",
     make=net_maker("ptarl", PTaRL, First, Second),
     defaults={
         "n_layers": 2,
