@@ -8,7 +8,13 @@ from tests.estimators.tables import classes_of, mixed_table
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 
-QUICK = {"max_epochs": 3, "random_state": 0}
+QUICK = {
+    "max_epochs": 3,
+    "random_state": 0,
+    "preset": "fast",
+    "calibrate": False,
+    "guard": False,
+}
 X, Y = load_wine(return_X_y=True)
 MODEL = ModernNCAClassifier(**QUICK).fit(X[::2], Y[::2])
 DX, DY = load_diabetes(return_X_y=True)

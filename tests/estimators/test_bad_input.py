@@ -26,8 +26,8 @@ def raises_saying(text: str, error: type[Exception] = ValueError):
 
 CHOICES = {
     "preset": (
-        "Unknown preset 'x'; choose one of: default, linear, nca-v0, nca-v1, nca-v2, "
-        "nca-v3, nca-v4, paper, tabcon."
+        "Unknown preset 'x'; choose one of: default, fast, linear, nca-v0, nca-v1, "
+        "nca-v2, nca-v3, nca-v4, paper, tabcon."
     ),
     "numbers": (
         "Unknown treatment of numbers 'x'; choose one of: none, quantile, robust, "
@@ -51,7 +51,7 @@ CHOICES = {
         "Unknown sampler 'x'; choose one of: all, batch, class-wise, distance, random."
     ),
     "prediction": "Unknown prediction 'x'; choose one of: knn, soft.",
-    "optimizer": "Unknown optimizer 'x'; choose one of: adamw, lbfgs, sgd.",
+    "optimizer": "Unknown optimizer 'x'; choose one of: adamw, adamw-95, lbfgs, sgd.",
     "stopping_metric": (
         "Unknown stopping_metric 'x'; choose one of: accuracy, auc, balanced-accuracy, "
         "log-loss."

@@ -23,7 +23,13 @@ from modernnca import ModernNCAClassifier, ModernNCARegressor
 
 FRAME = mixed_table()
 LABELS, NUMBERS = classes_of(FRAME), numbers_of(FRAME)
-QUICK = {"max_epochs": 3, "random_state": 0}
+QUICK = {
+    "max_epochs": 3,
+    "random_state": 0,
+    "preset": "fast",
+    "calibrate": False,
+    "guard": False,
+}
 
 
 def test_real_tables_are_learned():
@@ -105,7 +111,7 @@ def test_the_history_has_a_record_for_each_epoch():
 @pytest.mark.parametrize("metric", ["log-loss", "auc", "balanced-accuracy"])
 def test_the_best_epoch_is_the_best_by_the_chosen_metric(metric):
     model = ModernNCAClassifier(
-        stopping_metric=metric, max_epochs=6, random_state=0
+        stopping_metric=metric, **{**QUICK, "max_epochs": 6}
     ).fit(FRAME, LABELS)
     scores = [epoch.score for epoch in model.history_]
     assert scores[model.best_epochs_[0] - 1] == max(scores)
@@ -128,7 +134,7 @@ def test_the_time_limit_is_kept():
     X = np.random.RandomState(0).randn(4000, 10)
     began = time.monotonic()
     model = ModernNCARegressor(
-        time_limit=1.0, max_epochs=10_000, patience=None, random_state=0
+        time_limit=1.0, max_epochs=10_000, patience=None, n_members=1, random_state=0
     ).fit(X, X[:, 0])
     assert model.ended_ == ["time_limit"]
     assert time.monotonic() - began < 4
@@ -148,7 +154,7 @@ def test_callbacks_see_each_epoch_and_may_end_the_training():
         seen.append(epoch.epoch)
         return epoch.epoch == 2
 
-    model = ModernNCAClassifier(callbacks=[stop_at_two], random_state=0)
+    model = ModernNCAClassifier(callbacks=[stop_at_two], n_members=1, random_state=0)
     model.fit(FRAME, LABELS)
     assert seen == [1, 2]
     assert model.ended_ == ["callback"]

@@ -30,7 +30,7 @@ CANNOT_HOLD = {
     "NCAClassifier": _ALL | _SATURATED,
 }
 
-ALL = [estimator(max_epochs=8, random_state=0) for estimator in ESTIMATORS.values()]
+ALL = [estimator(max_epochs=20, random_state=0) for estimator in ESTIMATORS.values()]
 
 
 @parametrize_with_checks(

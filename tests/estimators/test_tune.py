@@ -44,7 +44,7 @@ def test_numbers_are_tuned_for_rmse_whatever_they_stop_by():
     model = ModernNCARegressor(stopping_metric="mae", **QUICK)
     model.tune(X[:300], y[:300], trials=4, space=SMALL, eval_set=(X[300:], y[300:]))
     default = model.tuning_[0]
-    assert default.settings == {"dim": 128, "learning_rate": 0.003}
+    assert default.settings == {"dim": 128, "learning_rate": 0.002}
     plain = ModernNCARegressor(stopping_metric="mae", refit=None, **QUICK)
     plain.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     error = np.sqrt(np.mean((plain.predict(X[300:]) - y[300:]) ** 2))
@@ -202,7 +202,9 @@ from modernnca.tune.space import Int, LogFloat
 X = np.random.RandomState(0).randn(80, 3)
 def say(epoch):
     print("epoch", epoch.epoch, flush=True)
-model = ModernNCAClassifier(max_epochs=3, random_state=0, callbacks=[say])
+model = ModernNCAClassifier(
+    n_members=1, max_epochs=3, random_state=0, callbacks=[say]
+)
 space = {"dim": Int(4, 32), "learning_rate": LogFloat(1e-4, 0.1)}
 model.tune(X, X[:, 0] + X[:, 1] > 0, trials=5, space=space, storage=sys.argv[1])
 """
@@ -217,16 +219,17 @@ def test_a_killed_search_goes_on(tmp_path):
         process.send_signal(signal.SIGKILL)
     assert len(lines) == 8  # in the third trial
     begun = []
+    one = {**QUICK, "n_members": 1}
     model = ModernNCAClassifier(
-        **QUICK, callbacks=[lambda epoch: begun.append(epoch.epoch)]
+        **one, callbacks=[lambda epoch: begun.append(epoch.epoch)]
     )
     model.tune(X, Y, trials=5, space=SMALL, storage=tmp_path)
-    whole = ModernNCAClassifier(**QUICK).tune(X, Y, trials=5, space=SMALL)
+    whole = ModernNCAClassifier(**one).tune(X, Y, trials=5, space=SMALL)
     assert [t.settings for t in model.tuning_] == [t.settings for t in whole.tuning_]
     assert [t.score for t in model.tuning_] == [t.score for t in whole.tuning_]
     assert begun.count(1) <= 3 + 1  # what was missing, and the last fit
     with pytest.raises(ValueError, match="holds another search"):
-        ModernNCAClassifier(**QUICK).tune(
+        ModernNCAClassifier(**one).tune(
             X, Y[::-1], trials=5, space=SMALL, storage=tmp_path
         )
 
@@ -237,7 +240,7 @@ def test_trials_run_in_several_processes(tmp_path):
     )
     assert [trial.place for trial in model.tuning_] == [0, 1, 2]
     assert {trial.state for trial in model.tuning_} == {"done"}
-    assert model.tuning_[0].settings == {"dim": 128, "learning_rate": 0.003}
+    assert model.tuning_[0].settings == {"dim": 128, "learning_rate": 0.002}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ _LEAST_SHARE = 1e-7  # of a normal distribution; what is farther out is cut
 
 
 class AsIs(nn.Module):
-    """No change."""
+    """No change; the other views are this one with something learned."""
 
     def __init__(self, n_numbers: int) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class AsIs(nn.Module):
         return numbers
 
 
-class Bent(nn.Module):
+class Bent(AsIs):
     """Scaled by the middle half, far ones bent toward 3; see `table.numbers.Robust`.
 
     >>> view = Bent(1)
@@ -38,7 +38,7 @@ class Bent(nn.Module):
     scale: Tensor
 
     def __init__(self, n_numbers: int) -> None:
-        super().__init__()
+        super().__init__(n_numbers)
         self.register_buffer("median", torch.zeros(n_numbers))
         self.register_buffer("scale", torch.ones(n_numbers))
 
@@ -55,7 +55,7 @@ class Bent(nn.Module):
         return scaled / (1 + (scaled / 3) ** 2).sqrt()
 
 
-class Ranked(nn.Module):
+class Ranked(AsIs):
     """Given a normal distribution, by rank; see `table.numbers.Quantile`.
 
     >>> view = Ranked(1)
@@ -67,7 +67,7 @@ class Ranked(nn.Module):
     quantiles: Tensor
 
     def __init__(self, n_numbers: int) -> None:
-        super().__init__()
+        super().__init__(n_numbers)
         self.register_buffer("quantiles", torch.zeros(n_numbers, _N_QUANTILES))
 
     def prepare(self, numbers: Tensor) -> None:
@@ -108,4 +108,4 @@ def _quantiles(numbers: Tensor, n: int) -> Tensor:
     return torch.lerp(ordered[low], ordered[high], share)
 
 
-VIEWS: dict[str, type[nn.Module]] = {"as-is": AsIs, "bent": Bent, "ranked": Ranked}
+VIEWS: dict[str, type[AsIs]] = {"as-is": AsIs, "bent": Bent, "ranked": Ranked}

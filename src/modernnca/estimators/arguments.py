@@ -53,6 +53,8 @@ class Arguments(BaseEstimator):
         n_members="auto",
         variety="auto",
         refit="auto",
+        calibrate="auto",
+        guard="auto",
         class_weight=None,
         callbacks=(),
         checkpoint_dir=None,
@@ -104,6 +106,8 @@ class Arguments(BaseEstimator):
         self.n_members = n_members
         self.variety = variety
         self.refit = refit
+        self.calibrate = calibrate
+        self.guard = guard
         self.class_weight = class_weight
         self.callbacks = callbacks
         self.checkpoint_dir = checkpoint_dir

@@ -18,8 +18,10 @@ from modernnca.core.rows import Rows
 from modernnca.core.softnn import chunks
 from modernnca.estimators.arguments import Arguments
 from modernnca.estimators.build import as_member, build_method, build_shape
+from modernnca.estimators.calibrate import Calibration
 from modernnca.estimators.checkpoint import Checkpoint
 from modernnca.estimators.device import choose_device
+from modernnca.estimators.guard import fallbacks
 from modernnca.estimators.parts import Part, join
 from modernnca.estimators.progress import progress
 from modernnca.estimators.settings import (
@@ -122,14 +124,56 @@ class BaseModernNCA(TransformerMixin, Arguments):
         halfway = began + (ends - began) / 2 if full else ends
         learned = self._learn(fit_part, stop_part, seeds, (began, halfway))
         self._note(histories := [history for _, history in learned])
+        nets = [net for net, _ in learned]
+        self.fallback_: str | None = None
+        self.calibration_ = Calibration()
+        interrupted = "interrupted" in self.ended_
+        asked = self.settings_.guard or self.settings_.calibrate
+        in_time = not interrupted and time.monotonic() < ends
+        if stop_part is not None and asked and in_time:
+            nets = self._settle(fit_part, self._judges(stop_part, seeds[0]), nets)
+            full = full and self.fallback_ is None
         if stop_part is not None and self.settings_.refit is not None:
             n_fit, fit_part = len(fit_part), self._join(fit_part, stop_part)
-            if full and "interrupted" not in self.ended_:
+            if full and not interrupted:
                 n_epochs = self._n_epochs_on_all(histories, n_fit, len(fit_part))
                 rest = (time.monotonic(), ends)
                 learned = self._learn(fit_part, None, seeds, rest, n_epochs)
-        self._remember(fit_part, [net for net, _ in learned])
+                nets = [net for net, _ in learned]
+        self._remember(fit_part, nets)
         return self
+
+    def _settle(self, fit_part: Part, judges: Part, nets: list[Net]) -> list[Net]:
+        """With the held-out rows: learned or not, and how sure; the nets to keep.
+
+        Where plain k-NN, or a constant, does better on these rows, it is kept instead,
+        and `fallback_` says which.
+        """
+        rows = self._rows(judges.table).to(self._device)
+        judge, learned = self._judge(judges), self.settings_
+        self._remember(fit_part, nets)
+        best, kept = judge(torch.from_numpy(self._vote(rows))), (learned, nets)
+        others = fallbacks(self.table_, len(fit_part)) if learned.guard else []
+        for other in others:
+            self.settings_ = replace(learned, **other.settings)
+            net = other.net.to(self._device)
+            self._remember(fit_part, [net])
+            verdict = judge(torch.from_numpy(self._vote(rows)))
+            if (verdict[0], -verdict[1]) > (best[0], -best[1]):
+                best, kept, self.fallback_ = (
+                    verdict,
+                    (self.settings_, [net]),
+                    other.name,
+                )
+        self.settings_, nets = kept
+        if learned.calibrate:
+            if others:
+                self._remember(fit_part, nets)
+            self._calibrate(self._vote(rows), judges)
+        return nets
+
+    def _calibrate(self, votes: np.ndarray, part: Part) -> None:
+        """Learn how sure the votes for a held-out part may be; numbers need nothing."""
 
     def tune(
         self,
@@ -246,6 +290,14 @@ class BaseModernNCA(TransformerMixin, Arguments):
         origin = given.origin.max() + 1 + np.arange(len(y))
         return Part(table, y, self._weights(y, weights), origin)
 
+    def _judges(self, stop_part: Part, seed: int) -> Part:
+        """The rows to stop by, or some of them."""
+        most = self.settings_.max_judges
+        if most is None or len(stop_part) <= most:
+            return stop_part
+        judges = np.random.RandomState(seed).permutation(len(stop_part))
+        return stop_part.take(np.sort(judges[:most]))
+
     def _learn(
         self,
         fit_part: Part,
@@ -269,10 +321,8 @@ class BaseModernNCA(TransformerMixin, Arguments):
         ).fit(fit_part.table)
         self.target_.fit(fit_part.y)
         fit = self._labeled(fit_part)
-        most = settings.max_judges
-        if stop_part is not None and most is not None and len(stop_part) > most:
-            judges = np.random.RandomState(seeds[0]).permutation(len(stop_part))
-            stop_part = stop_part.take(np.sort(judges[:most]))
+        if stop_part is not None:
+            stop_part = self._judges(stop_part, seeds[0])
         stop = None if stop_part is None else self._labeled(stop_part)
         judge = self._judge(fit_part if stop_part is None else stop_part)
         plan = Plan(
@@ -453,7 +503,14 @@ class BaseModernNCA(TransformerMixin, Arguments):
 
     def _votes(self, X) -> np.ndarray:
         """The mean vote of the members, (B, V)."""
-        queries = self._queries(X)
+        self._check_fitted()
+        table = read_table(X)
+        self._check_width(table)
+        return self._vote(self._rows(table).to(self._device))
+
+    def _vote(self, rows: Rows) -> np.ndarray:
+        """The mean vote of the members for encoded rows, (B, V)."""
+        queries = [embed_all(member.net, rows) for member in self.members_]
         with torch.inference_mode():
             means = [
                 member.memory.vote(query).mean.double()

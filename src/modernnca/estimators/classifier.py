@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from modernnca.estimators.base import BaseModernNCA, Judge
+from modernnca.estimators.calibrate import calibrate
 from modernnca.estimators.parts import Part
 from modernnca.table.metrics import METRICS, log_loss
 from modernnca.table.targets import ClassTarget
@@ -63,6 +64,9 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             numbers in another way (as they are, bent, ranked).
         refit: what happens to the held-out rows: "remember" adds them to the memory,
             "full" learns everything anew from all rows, None leaves them out.
+        calibrate: fit the probabilities of classes to the held-out rows.
+        guard: where plain k-NN, or a constant, is better on the held-out rows, predict
+            by it instead; `fallback_` says which.
         class_weight: None, "balanced", or a dict from class to weight.
         callbacks: functions called with each epoch's record; True ends the training.
         checkpoint_dir: a folder from which an interrupted `fit` goes on.
@@ -94,7 +98,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
     def predict_proba(self, X):
         """The probability of each class, in the order of `classes_`."""
         votes = self._votes(X)
-        return votes / votes.sum(1, keepdims=True)
+        return self.calibration_(votes)
 
     def _values(self, y: np.ndarray) -> Tensor:
         codes = torch.from_numpy(self.target_.encode(y))
@@ -105,6 +109,10 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             return weights
         by_class = compute_sample_weight(self.class_weight, y)
         return by_class if weights is None else weights * by_class
+
+    def _calibrate(self, votes: np.ndarray, part: Part) -> None:
+        codes = self.target_.encode(part.y)
+        self.calibration_ = calibrate(votes, codes, part.weights)
 
     def _judge(self, part: Part) -> Judge:
         codes, metric = self.target_.encode(part.y), self.settings_.stopping_metric

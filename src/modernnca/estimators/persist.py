@@ -13,6 +13,7 @@ from modernnca.core.net import Net, NetShape
 from modernnca.core.rows import Rows
 from modernnca.errors import ModelFileError
 from modernnca.estimators.base import BaseModernNCA, Member
+from modernnca.estimators.calibrate import Calibration
 from modernnca.estimators.classifier import ModernNCAClassifier
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.family import (
@@ -105,6 +106,8 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
         "history": [list(epoch) for epoch in model.history_],
         "best_epochs": model.best_epochs_,
         "ended": model.ended_,
+        "fallback": model.fallback_,
+        "calibration": asdict(model.calibration_),
     }
 
 
@@ -144,6 +147,8 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
         model.members_.append(model._member(net, keys, labeled))
     model.history_ = [Epoch(*epoch) for epoch in tree["history"]]
     model.best_epochs_, model.ended_ = tree["best_epochs"], tree["ended"]
+    model.fallback_ = tree.get("fallback")
+    model.calibration_ = Calibration(**tree.get("calibration", {}))
     return model
 
 

@@ -24,6 +24,7 @@ Task = Literal["classes", "numbers"]
 PREDICTIONS = {"soft": None, "knn": None}
 REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
+_YES_OR_NO = ("indicators", "scale_columns", "calibrate", "guard")
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
 
@@ -45,7 +46,7 @@ class Settings:
     n_knots: int | None = 256
     embedding: str = "mlp"
     dim: int = 128
-    n_blocks: int = 0
+    n_blocks: int = 1
     d_block: int = 512
     dropout: float = 0.1
     distance: str = "euclidean"
@@ -55,12 +56,12 @@ class Settings:
     head: str = "fused"
     sampler: str = "random"
     sample_rate: float = 0.5
-    max_sampled: int | None = 4096
+    max_sampled: int | None = 1024
     sample_exponent: float = 1.0
     prediction: str = "soft"
     n_neighbors: int = 5
     optimizer: str = "adamw"
-    learning_rate: float = 0.003
+    learning_rate: float = 0.002
     weight_decay: float = 2e-4
     batch_size: int | str = "by-size"
     max_epochs: int = 200
@@ -70,9 +71,11 @@ class Settings:
     ties: str = "loss"
     max_judges: int | None = 8192
     validation_fraction: float = 0.2
-    n_members: int = 1
-    variety: str = "alike"
+    n_members: int = 3
+    variety: str = "mixed"
     refit: str | None = "remember"
+    calibrate: bool = True
+    guard: bool = True
 
 
 # The defaults of the paper's public code.
@@ -89,7 +92,12 @@ _PAPER = Settings(
     stopping_metric=("accuracy", "mae"),
     ties="later",
     max_judges=None,
+    n_blocks=0,
+    n_members=1,
+    variety="alike",
     refit=None,
+    calibrate=False,
+    guard=False,
 )
 
 # L-NCA: a linear projection of the columns themselves; squared distances as in NCA.
@@ -105,6 +113,10 @@ _NCA_V1 = replace(_NCA_V2, optimizer="lbfgs", learning_rate=1.0, max_epochs=50)
 
 PRESETS: dict[str, Settings] = {
     "default": Settings(),
+    # One network without blocks, as few parts as can be: for a first look.
+    "fast": replace(
+        Settings(), n_blocks=0, learning_rate=0.003, n_members=1, variety="alike"
+    ),
     "paper": _PAPER,
     "linear": _LINEAR,
     "nca-v0": _NCA_V1,  # and no more dimensions than columns: see NCAClassifier
@@ -248,7 +260,7 @@ def check_value(name: str, value: Any) -> None:
         named(_CHOICES[name][0], value, _CHOICES[name][1])
     elif name == "refit" and value is not None:
         named("refit", value, REFITS)
-    elif name in ("indicators", "scale_columns") and not isinstance(value, bool):
+    elif name in _YES_OR_NO and not isinstance(value, bool):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
     elif name in _RANGES:
         words = _WORDS.get(name, ())

@@ -39,6 +39,7 @@ TABCON: Space = {
 
 SPACES: dict[str, Space] = {
     "default": MODERNNCA,
+    "fast": MODERNNCA,
     "paper": MODERNNCA,
     "linear": LNCA,
     **{f"nca-v{version}": NCA for version in range(5)},

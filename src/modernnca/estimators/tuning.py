@@ -16,7 +16,6 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from modernnca._named import named
-from modernnca.core.net import embed_all
 from modernnca.estimators.parts import Part
 from modernnca.estimators.settings import Settings, check_value
 from modernnca.estimators.spaces import space_for
@@ -197,13 +196,7 @@ def _parts(model: Any, given: Given) -> tuple[Part, Part]:
 
 def _votes(model: Any, table: RawTable) -> Tensor:
     """The mean vote of the members, (B, V)."""
-    with torch.inference_mode():
-        rows = model._rows(table).to(model._device)
-        votes = [
-            member.memory.vote(embed_all(member.net, rows)).mean.double()
-            for member in model.members_
-        ]
-        return torch.stack(votes).mean(0)
+    return torch.from_numpy(model._vote(model._rows(table).to(model._device)))
 
 
 def _digest(model: Any, metric: Metric, parts: tuple[Part, ...]) -> str:
