@@ -108,6 +108,7 @@ PEER = Peer(
     title="DANets",
     paper="Chen et al., 2022",
     source="written here: the authors' code is a fork of a framework",
+    differs="AdamW for QHAdam, at the authors' rate",
     make=net_maker("danets", DANet),
     defaults={
         "n_layers": 20,
@@ -115,7 +116,7 @@ PEER = Peer(
         "dropout": 0.1,
         "n_groups": 5,
         "n_ghost": 256,
-        "learning_rate": 1e-3,
+        "learning_rate": 0.008,
     },
     space={
         "n_layers": Int(6, 32),

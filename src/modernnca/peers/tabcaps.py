@@ -159,7 +159,7 @@ PEER = Peer(
     title="TabCaps",
     paper="Chen et al., 2023",
     source="written here: there is no package",
-    differs="AdamW for QHAdam; the best epoch's weights are kept, not the last one's",
+    differs="AdamW for QHAdam; the weights of the best epoch, not of the last",
     make=net_maker("tabcaps", TabCaps, Capsules),
     tasks=("binclass", "multiclass"),
     defaults={
@@ -169,7 +169,7 @@ PEER = Peer(
         "d_capsule": 16,
         "n_words": 16,
         "rebuild": 1e-3,
-        "learning_rate": 1e-3,
+        "learning_rate": 0.03,
     },
     space={
         "n_each": Int(1, 5),
