@@ -72,6 +72,9 @@ class Method:
         return self.learning_rule(net)._replace(n_neighbors=self.n_neighbors)
 
 
+_FEWEST_KNOTS = 32  # with fewer, a table is small enough to do without
+
+
 class _Whole(nn.Module):
     """A net with the loss behind it, since what is recorded must be a module."""
 
@@ -121,9 +124,12 @@ class NeighborLearner:
         self._recorded: tuple[tuple[int, int], Callable] | None = None
         self._knots: Tensor | None = None
         self._cells: dict[int, Cells] = {}  # of the parts, by their identity
-        # In a small table there are as many cells as knots: nothing is won.
-        n_knots, n_numbers = method.n_knots, fit.rows.numbers.shape[1]
-        if n_knots is not None and n_numbers and self.n_rows >= 8 * n_knots:
+        # A small table has few cells a step, so it takes few knots to win anything.
+        # Profile at 930 rows x 37 columns, one core: encoding every cell takes 70 % of
+        # a fit; with 116 knots the whole fit is three times faster.
+        n_knots = min(method.n_knots or 0, self.n_rows // 8)
+        enough = n_knots > 0 and n_knots >= min(method.n_knots or 0, _FEWEST_KNOTS)
+        if enough and fit.rows.numbers.shape[1]:
             self._knots = place_knots(fit.rows.numbers, n_knots)
             for part in (fit, stop):
                 if part is not None:
