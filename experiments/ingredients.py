@@ -1,14 +1,14 @@
 """What does each ingredient of the defaults give? One network each, many tables.
 
-Every configuration is the present default with a few values changed. Fits are made on
-train, stopped by val; val is predicted from train alone, then joins the memory, and test
-is predicted. Both predictions are kept, so that ensembles can be judged afterwards
-(ingredients_judge.py).
+Every configuration is the base, one network without a block, with a few values changed.
+Fits are made on train, stopped by val; val is predicted from train alone, then joins the
+memory, and test is predicted. Both predictions are kept, so that ensembles can be judged
+afterwards (ingredients_judge.py).
 
     python experiments/ingredients.py --data DIR --out DIR [--configs a b] [--seeds 1]
 
-Runs again only what is missing. Two thirds of the tables ("choose") are for choosing, the
-others ("confirm") are looked at once, at the end.
+Runs again only what is missing. Two thirds of the tables ("choose") are for choosing;
+the others ("confirm") are looked at once, at the end.
 """
 
 import argparse
@@ -28,6 +28,12 @@ from tables import read
 
 _BLOCK = {"n_blocks": 1, "dropout": 0.1, "learning_rate": 0.002}
 _ROBUST = {"numbers": "robust", "scale_columns": True}
+BASE = {
+    "preset": "fast",
+    "max_sampled": 4096,
+    "calibrate": False,
+    "guard": False,
+}
 CONFIGS: dict[str, dict] = {
     "paper": {"preset": "paper"},
     "base": {},
@@ -73,6 +79,7 @@ def third(name: str) -> str:
 
 
 def run(data: Path, out: Path, job: tuple[str, str, int]) -> dict:
+    """Fit one configuration on one table; the record, or what went wrong."""
     import torch
 
     from modernnca import ModernNCAClassifier, ModernNCARegressor
@@ -84,6 +91,8 @@ def run(data: Path, out: Path, job: tuple[str, str, int]) -> dict:
     if table.regression:
         settings = {k: v for k, v in settings.items() if k != "label_smoothing"}
     kind = ModernNCARegressor if table.regression else ModernNCAClassifier
+    if "preset" not in settings:
+        settings = {**BASE, **settings}
     model = kind(random_state=seed, **{"refit": None, **settings})
     began = time.perf_counter()
     record = {"table": name, "config": config, "seed": seed, "third": third(name)}
@@ -92,7 +101,7 @@ def run(data: Path, out: Path, job: tuple[str, str, int]) -> dict:
         seconds = time.perf_counter() - began
         answer = model.predict if table.regression else model.predict_proba
         val = answer(table.val[0])
-        if settings.get("preset") != "paper":
+        if config != "paper":
             stop = model._read_eval_set(model.remembered_, table.val)
             joined = model._join(model.remembered_, stop)
             model._remember(joined, [member.net for member in model.members_])
@@ -125,6 +134,7 @@ def run(data: Path, out: Path, job: tuple[str, str, int]) -> dict:
 
 
 def main() -> None:
+    """Run what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
