@@ -1,9 +1,9 @@
 """What does each ingredient of the defaults give? One network each, many tables.
 
-Every configuration is the base, one network without a block, with a few values changed.
-Fits are made on train, stopped by val; val is predicted from train alone, then joins the
-memory, and test is predicted. Both predictions are kept, so that ensembles can be judged
-afterwards (ingredients_judge.py).
+Every configuration is the base, one network without a block, with a few changes. Fits
+are made on train, stopped by val; val is predicted from train alone, then joins the
+memory, and test is predicted. Both predictions are kept, so that ensembles can be
+judged afterwards (ingredients_judge.py).
 
     python experiments/ingredients.py --data DIR --out DIR [--configs a b] [--seeds 1]
 
@@ -36,6 +36,7 @@ BASE = {
 }
 CONFIGS: dict[str, dict] = {
     "paper": {"preset": "paper"},
+    "default": {"preset": "default"},
     "base": {},
     "scale": {"scale_columns": True},
     "robust": {"numbers": "robust"},

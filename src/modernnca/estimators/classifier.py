@@ -48,7 +48,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         sample_rate, max_sampled: how many rows answer in training, as a share of all
             and at most; `sample_exponent` is the tau of the sampler "distance".
         prediction: soft (all rows vote) or knn (the `n_neighbors` nearest do).
-        optimizer: adamw, sgd, lbfgs; with `learning_rate` and `weight_decay`.
+        optimizer: adamw, adamw-95, sgd, lbfgs; with `learning_rate` and `weight_decay`.
         batch_size: rows in a step, or "by-size" of the table.
         max_epochs, patience: the most epochs, and how many may pass without a better
             score before the next such one ends it; patience=None never gives up.
