@@ -41,7 +41,6 @@ def modernnca(
     """Nearest neighbors for tables, with a learned distance."""
 
 
-
 # It has options and a help of its own, and packages that other commands do without.
 @app.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
