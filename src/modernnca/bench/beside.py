@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from modernnca.bench.folders import data_folder, open_folder, paths_by_name
+from modernnca.bench.folders import (
+    Folder,
+    data_folder,
+    open_folder,
+    paths_by_name,
+)
 from modernnca.errors import TableError
 
 _COLUMNS = ("dataset", "task", "method", "mean", "std", "n", "higher")
@@ -17,19 +22,24 @@ def published_beside(datasets: Iterable[str], data: Path | None = None) -> pd.Da
     Tables without such scores, or whose split is not the published one, are left out.
     Only means are told, so std is NaN.
     """
-    folder = data_folder(data)
-    paths = {} if folder is None else paths_by_name(folder)
+    place = data_folder(data)
+    paths = {} if place is None else paths_by_name(place)
     rows = []
     for name in datasets:
         try:
-            info = open_folder(paths[name]).info if name in paths else {}
+            folder = open_folder(paths[name]) if name in paths else None
         except TableError:
             continue
-        if not info.get("split"):
+        if folder is None or not _has_split(folder):
             continue
-        higher = info["task"] != "regression"
+        info, higher = folder.info, folder.task != "regression"
         for method, mean in (info.get("published") or {}).items():
             if isinstance(mean, int | float):
                 score = (float(mean), float("nan"), 15)
-                rows.append((name, info["task"], method, *score, higher))
+                rows.append((name, folder.task, method, *score, higher))
     return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+
+def _has_split(folder: Folder) -> bool:
+    """Whether the rows are split as they were for the published scores."""
+    return folder.kind == "talent" or (folder.path / "splits.npz").is_file()
