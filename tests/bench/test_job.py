@@ -3,6 +3,7 @@ import pytest
 
 from modernnca.bench.job import Job, Work, run_job
 from modernnca.bench.metrics import score_all
+from modernnca.peers import peer
 
 
 def test_equal_questions_have_equal_keys_and_others_do_not():
@@ -86,3 +87,26 @@ def test_a_class_that_train_lacks_does_not_stop_the_fit(tmp_path):
             f"{file}:y", "modernnca", f"random-{seed}", settings='{"max_epochs": 1}'
         )
         assert run_job(Work(job)).status == "done"
+
+
+def test_rows_that_judge_a_trial_do_not_answer_it(tmp_path):
+    file = tmp_path / "noise.csv"
+    rng = np.random.RandomState(0)
+    rows = [
+        f"{a},{b},{c}" for a, b, c in zip(*rng.rand(2, 200), rng.randint(2, size=200))
+    ]
+    file.write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    quick = '{"max_epochs": 2, "n_members": 1}'
+    job = Job(f"{file}:y", "modernnca", trials=2, settings=quick)
+    record = run_job(Work(job.search, storage=tmp_path / "trials"))
+    assert record.scores["accuracy"] < 0.8  # a row that finds itself is always right
+
+
+def test_the_first_trial_is_the_defaults(tmp_path):
+    for method in ("modernnca", "lightgbm", "catboost"):
+        quick = {"modernnca": '{"max_epochs": 1}'}.get(method, "{}")
+        job = Job("builtin:iris", method, trials=1, settings=quick)
+        found = run_job(Work(job.search, storage=tmp_path)).used
+        defaults = peer(method).defaults
+        assert found
+        assert all(defaults[name] == value for name, value in found.items())

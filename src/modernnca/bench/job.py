@@ -171,9 +171,8 @@ def _search(work: Work, dataset: Dataset, parts: Parts) -> Record:
 
     def score(settings: dict[str, Any], report: Report) -> float:
         # PAPER: everyone is judged by the metric of the final table, on val.
-        model = card.build(
-            dataset.task, seed=0, settings={**fixed, **settings}, report=report
-        )
+        chosen = {**fixed, **settings, **card.searching}
+        model = card.build(dataset.task, seed=0, settings=chosen, report=report)
         fit(model, dataset, parts)
         classes, prediction = predict(model, dataset, parts.val)
         truth = dataset.y[parts.val]

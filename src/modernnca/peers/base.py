@@ -35,6 +35,8 @@ class Peer:
         defaults: the settings that a user gets who asks for nothing.
         space: where tuning looks, by the name of the setting. It may lie beside
             `defaults`; what it does not name stays as in `defaults`.
+        searching: what is fixed while settings are searched for: rows that judge a
+            trial must not answer it.
         source: what runs, and why that was chosen.
         differs: how it departs from the original, if it does.
         extra: the extra to install, if one is needed.
@@ -47,6 +49,7 @@ class Peer:
     make: Callable[..., Model]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     space: Mapping[str, Domain] = field(default_factory=dict)
+    searching: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = TASKS
     differs: str = ""
     extra: str = ""

@@ -1,9 +1,8 @@
 """L-NCA: a learned linear projection, and soft nearest neighbors in it."""
 
 from modernnca.estimators.family import LNCAClassifier, LNCARegressor
-from modernnca.estimators.spaces import SPACES
 from modernnca.peers.base import Peer
-from modernnca.peers.own import maker
+from modernnca.peers.own import card_of, maker
 
 PEER = Peer(
     name="l-nca",
@@ -11,5 +10,5 @@ PEER = Peer(
     paper="Goldberger et al., 2004; Ye et al., 2025",
     source="this package",
     make=maker(LNCAClassifier, LNCARegressor),
-    space=SPACES["linear"],
+    **card_of("linear"),
 )

@@ -2,9 +2,8 @@
 
 from modernnca.estimators.classifier import ModernNCAClassifier
 from modernnca.estimators.regressor import ModernNCARegressor
-from modernnca.estimators.spaces import SPACES
 from modernnca.peers.base import Peer
-from modernnca.peers.own import maker
+from modernnca.peers.own import card_of, maker
 
 PEER = Peer(
     name="modernnca",
@@ -13,5 +12,5 @@ PEER = Peer(
     source="this package",
     differs="the package's defaults; \"modernnca-paper\" has the paper's",
     make=maker(ModernNCAClassifier, ModernNCARegressor),
-    space=SPACES["default"],
+    **card_of("default"),
 )

@@ -2,9 +2,8 @@
 
 from modernnca.estimators.classifier import ModernNCAClassifier
 from modernnca.estimators.regressor import ModernNCARegressor
-from modernnca.estimators.spaces import SPACES
 from modernnca.peers.base import Peer
-from modernnca.peers.own import maker
+from modernnca.peers.own import card_of, maker
 
 PEER = Peer(
     name="modernnca-paper",
@@ -12,5 +11,5 @@ PEER = Peer(
     paper="Ye et al., 2025",
     source='this package, preset="paper"',
     make=maker(ModernNCAClassifier, ModernNCARegressor, preset="paper"),
-    space=SPACES["paper"],
+    **card_of("paper"),
 )

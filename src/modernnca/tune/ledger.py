@@ -261,7 +261,7 @@ class Ledger:
         start = self.question.start or {}
         drawn: dict[str, Any] = {}
         for name, domain in self.question.space.items():
-            if domain.holds(start[name]):
+            if name in start and domain.holds(start[name]):
                 drawn |= domain.drawn(name, start[name])
         return drawn
 

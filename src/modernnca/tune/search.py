@@ -85,7 +85,8 @@ def search(
         storage: a folder that keeps the trials, from which an interrupted search goes
             on; several processes (and machines that share it) may work on one search.
         name: of the search, among others in the folder.
-        start: the settings of the first trial; they may lie outside of the space.
+        start: the settings of the first trial; they may lie outside of the space, and
+            need not name all of it.
         pruner: "median", "halving" or "none".
         refit: end in time to run the best trial once more.
         belongs_to: a text; a search with another one is not gone on with.
