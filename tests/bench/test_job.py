@@ -92,9 +92,7 @@ def test_a_class_that_train_lacks_does_not_stop_the_fit(tmp_path):
 def test_rows_that_judge_a_trial_do_not_answer_it(tmp_path):
     file = tmp_path / "noise.csv"
     rng = np.random.RandomState(0)
-    rows = [
-        f"{a},{b},{c}" for a, b, c in zip(*rng.rand(2, 200), rng.randint(2, size=200))
-    ]
+    rows = [f"{a},{b},{rng.randint(2)}" for a, b in rng.rand(200, 2)]
     file.write_text("a,b,y\n" + "\n".join(rows) + "\n")
     quick = '{"max_epochs": 2, "n_members": 1}'
     job = Job(f"{file}:y", "modernnca", trials=2, settings=quick)

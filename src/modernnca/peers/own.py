@@ -20,7 +20,6 @@ def maker(
         kind = regressor if task == "regression" else classifier
         callbacks: tuple[Callable[[Any], None], ...] = ()
         if report is not None:
-
             told = 0
 
             def tell(epoch: Any) -> None:

@@ -162,7 +162,7 @@ class Ledger:
             return Claim(draw(asked.space, running), running)
         assert asked.start is not None
         # What lies outside of the space is tried, but nothing is learned from it.
-        draw({n: d for n, d in asked.space.items() if d.holds(asked.start[n])}, running)
+        draw(self._known_at_start(), running)
         return Claim(dict(asked.start), running)
 
     def report(self, claim: Claim, step: int, score: float) -> bool:
@@ -257,12 +257,17 @@ class Ledger:
                 seed=int(seed[0]), multivariate=True, constant_liar=True
             )
 
+    def _known_at_start(self) -> Space:
+        """The part of the space in which the first settings lie."""
+        start = self.question.start or {}
+        space = self.question.space.items()
+        return {n: d for n, d in space if n in start and d.holds(start[n])}
+
     def _drawn_at_start(self) -> dict[str, Any]:
         start = self.question.start or {}
         drawn: dict[str, Any] = {}
-        for name, domain in self.question.space.items():
-            if name in start and domain.holds(start[name]):
-                drawn |= domain.drawn(name, start[name])
+        for name, domain in self._known_at_start().items():
+            drawn |= domain.drawn(name, start[name])
         return drawn
 
     def _read(self, *states: Any) -> list[Any]:
