@@ -17,7 +17,7 @@ def test_a_classifier_is_described(shell, classifier_file):
         "target 2 classes: no, yes",
         "remembers 87 rows, with the raw rows",
     ]
-    assert lines[4].startswith("training validation accuracy ")
+    assert lines[4].startswith("training network 1: validation accuracy ")
     assert lines[4].endswith(" of 2 (max_epochs was reached)")
     assert "arguments categorical_columns=['zip'], max_epochs=2, random_state=0" in (
         lines
@@ -31,7 +31,7 @@ def test_a_regressor_is_described(shell, regressor_file):
     assert lines[0] == "estimator ModernNCARegressor"
     assert lines[2].startswith("target numbers of mean ")
     assert lines[3] == "remembers 90 rows, without the raw rows"
-    assert lines[4].startswith("training validation rmse ")
+    assert lines[4].startswith("training network 1: validation rmse ")
 
 
 def test_each_network_has_its_line(shell, shop):

@@ -8,6 +8,7 @@ from rich.table import Table
 
 # Their scores are negated inside, so that higher is better.
 _ERRORS = ("log-loss", "rmse", "mae")
+_FALLBACKS = {"knn": "plain k-NN", "constant": "a constant"}
 _ENDINGS = {
     "patience": "no better score since",
     "max_epochs": "max_epochs was reached",
@@ -71,6 +72,8 @@ def training_in_words(model: Any) -> list[str]:
             score = score_in_words(metric, epochs[best - 1].score)
             said = f"validation {score} at epoch {best} of {len(epochs)}"
         lines.append(f"{head}{said} ({end})")
+    if model.fallback_ is not None:
+        lines.append(f"{_FALLBACKS[model.fallback_]} did better, and answers instead")
     return lines
 
 

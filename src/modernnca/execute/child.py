@@ -67,7 +67,8 @@ class Child:
         preload: Sequence[str] = (),
     ) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([__name__, *preload])
+        # A library that is loaded later takes as many threads as the machine has.
+        context.set_forkserver_preload([__name__, "torch", *preload])
         environment = {**os.environ, **dict.fromkeys(_THREADS, str(threads))}
         alone = dict.fromkeys(_THREADS, "1")  # the server must not have threads to fork
         self._limits = limits
