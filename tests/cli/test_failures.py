@@ -65,7 +65,8 @@ def fails(shell, *words):
         ("good.csv -t bought --set dim=0", "dim must be a whole number of at least 1; "
          "got 0."),
         ("good.csv -t bought --preset best", "Unknown preset 'best'; choose one of: "
-         "default, fast, linear, nca-v0, nca-v1, nca-v2, nca-v3, nca-v4, paper, tabcon."),
+         "default, fast, linear, nca-v0, nca-v1, nca-v2, nca-v3, nca-v4, paper, "
+         "tabcon."),
         ("good.csv -t bought --device tpu", "Unknown device 'tpu'; "
          "choose one of: auto, cpu, cuda, mps."),
         ("good.csv -t bought --time-limit 0", "time_limit must be a number above 0 "
