@@ -42,7 +42,8 @@ def test_a_critical_difference_diagram_names_everyone_with_the_rank():
 
 def test_methods_of_one_rank_can_be_drawn():
     ranks = pd.DataFrame({"method": ["a", "b"], "rank": [1.5, 1.5]})
-    critical_difference(ranks, [["a", "b"]], group="all", hero="a")
+    figure = critical_difference(ranks, [["a", "b"]], group="all", hero="a")
+    assert {"a  1.50", "1.50  b"} <= set(texts_of(figure.svg))
 
 
 def test_bubbles_know_their_numbers_by_hover():

@@ -152,24 +152,20 @@ class BaseModernNCA(TransformerMixin, Arguments):
         rows = self._rows(judges.table).to(self._device)
         judge, learned = self._judge(judges), self.settings_
         self._remember(fit_part, nets)
-        best, kept = judge(torch.from_numpy(self._vote(rows))), (learned, nets)
-        others = fallbacks(self.table_, len(fit_part)) if learned.guard else []
-        for other in others:
+        votes = self._vote(rows)
+        best, kept = judge(torch.from_numpy(votes)), (learned, nets, votes)
+        for other in fallbacks(self.table_, len(fit_part)) if learned.guard else []:
             self.settings_ = replace(learned, **other.settings)
             net = other.net.to(self._device)
             self._remember(fit_part, [net])
-            verdict = judge(torch.from_numpy(self._vote(rows)))
+            votes = self._vote(rows)
+            verdict = judge(torch.from_numpy(votes))
             if (verdict[0], -verdict[1]) > (best[0], -best[1]):
-                best, kept, self.fallback_ = (
-                    verdict,
-                    (self.settings_, [net]),
-                    other.name,
-                )
-        self.settings_, nets = kept
+                best, kept = verdict, (self.settings_, [net], votes)
+                self.fallback_ = other.name
+        self.settings_, nets, votes = kept
         if learned.calibrate:
-            if others:
-                self._remember(fit_part, nets)
-            self._calibrate(self._vote(rows), judges)
+            self._calibrate(votes, judges)
         return nets
 
     def _calibrate(self, votes: np.ndarray, part: Part) -> None:

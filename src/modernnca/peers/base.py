@@ -3,8 +3,10 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Protocol
 
+from modernnca.errors import MissingExtraError
 from modernnca.tune.space import Domain
 
 TASKS = ("binclass", "multiclass", "regression")
@@ -70,6 +72,16 @@ class Peer:
             )
         chosen = {**self.defaults, **(settings or {})}
         return self.make(task, seed, report=report, **chosen)
+
+
+def imported(package: str, *, extra: str) -> Any:
+    """Import a package that not everybody has, or say how to get it."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{package} is not installed; pip install "modernnca[{extra}]".'
+        ) from error
 
 
 def n_threads() -> int:

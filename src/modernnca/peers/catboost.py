@@ -5,8 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from modernnca.errors import MissingExtraError
-from modernnca.peers.base import Peer, n_threads
+from modernnca.peers.base import Peer, imported, n_threads
 from modernnca.peers.columns import Frame
 from modernnca.peers.wrapped import Seen, Wrapped, as_array, wrapped_maker
 from modernnca.tune.space import Float, Int, LogFloat
@@ -21,13 +20,10 @@ class CatBoost(Wrapped):
 
     def estimator(self, **settings: Any) -> Any:
         """Of the authors' package."""
-        try:
-            from catboost import CatBoostClassifier, CatBoostRegressor
-        except ImportError as error:
-            raise MissingExtraError(
-                'CatBoost is not installed; pip install "modernnca[boosting]".'
-            ) from error
-        return (CatBoostRegressor if self.regression else CatBoostClassifier)(
+        package = imported("catboost", extra="boosting")
+        return (
+            package.CatBoostRegressor if self.regression else package.CatBoostClassifier
+        )(
             random_seed=self.seed,
             thread_count=n_threads(),
             allow_writing_files=False,

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from modernnca.errors import MissingExtraError
-from modernnca.peers.base import Peer, n_threads
+from modernnca.peers.base import Peer, imported, n_threads
 from modernnca.peers.columns import Frame
 from modernnca.peers.wrapped import Seen, Wrapped, as_array, wrapped_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
@@ -22,13 +21,8 @@ class LightGBM(Wrapped):
 
     def estimator(self, **settings: Any) -> Any:
         """Of the authors' package."""
-        try:
-            from lightgbm import LGBMClassifier, LGBMRegressor
-        except ImportError as error:
-            raise MissingExtraError(
-                'LightGBM is not installed; pip install "modernnca[boosting]".'
-            ) from error
-        return (LGBMRegressor if self.regression else LGBMClassifier)(
+        package = imported("lightgbm", extra="boosting")
+        return (package.LGBMRegressor if self.regression else package.LGBMClassifier)(
             random_state=self.seed,
             n_jobs=n_threads(),
             deterministic=True,

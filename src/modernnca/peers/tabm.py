@@ -3,8 +3,7 @@
 from torch import Tensor, nn
 
 from modernnca.core.rows import Rows
-from modernnca.errors import MissingExtraError
-from modernnca.peers.base import Peer
+from modernnca.peers.base import Peer, imported
 from modernnca.peers.mlp_plr import Encoded
 from modernnca.peers.net import TableShape, net_maker
 from modernnca.train.supervised import Supervised
@@ -29,12 +28,7 @@ class TabM(nn.Module):
         d_encoding: int,
     ) -> None:
         super().__init__()
-        try:
-            from tabm import EnsembleView, LinearEnsemble, make_tabm_backbone
-        except ImportError as error:
-            raise MissingExtraError(
-                'tabm is not installed; pip install "modernnca[peers]".'
-            ) from error
+        tabm = imported("tabm", extra="peers")
         self.encoded = Encoded(
             shape,
             n_frequencies=n_frequencies,
@@ -42,8 +36,8 @@ class TabM(nn.Module):
             d_encoding=d_encoding,
         )
         self.nets = nn.Sequential(
-            EnsembleView(k=n_members),
-            make_tabm_backbone(
+            tabm.EnsembleView(k=n_members),
+            tabm.make_tabm_backbone(
                 d_in=self.encoded.d_out,
                 n_blocks=n_blocks,
                 d_block=d_block,
@@ -53,7 +47,7 @@ class TabM(nn.Module):
                 start_scaling_init="normal" if shape.n_numbers else "random-signs",
                 start_scaling_init_chunks=self.encoded.widths,
             ),
-            LinearEnsemble(d_block, shape.d_out, k=n_members),
+            tabm.LinearEnsemble(d_block, shape.d_out, k=n_members),
         )
 
     def members(self, rows: Rows) -> Tensor:

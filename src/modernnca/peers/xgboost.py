@@ -3,8 +3,7 @@
 import time
 from typing import Any
 
-from modernnca.errors import MissingExtraError
-from modernnca.peers.base import Peer, n_threads
+from modernnca.peers.base import Peer, imported, n_threads
 from modernnca.peers.columns import Frame
 from modernnca.peers.wrapped import Seen, Wrapped, as_array, wrapped_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
@@ -18,13 +17,8 @@ class XGBoost(Wrapped):
 
     def estimator(self, **settings: Any) -> Any:
         """Of the authors' package."""
-        try:
-            from xgboost import XGBClassifier, XGBRegressor
-        except ImportError as error:
-            raise MissingExtraError(
-                'XGBoost is not installed; pip install "modernnca[boosting]".'
-            ) from error
-        return (XGBRegressor if self.regression else XGBClassifier)(
+        package = imported("xgboost", extra="boosting")
+        return (package.XGBRegressor if self.regression else package.XGBClassifier)(
             random_state=self.seed,
             n_jobs=n_threads(),
             tree_method="hist",
