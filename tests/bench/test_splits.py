@@ -124,7 +124,8 @@ def test_unknown_splits_are_refused(name):
     with pytest.raises(ValueError) as error:
         split_rows(make_dataset(range(9)), name)
     assert str(error.value) == (
-        f"Unknown split {name!r}; choose 'given', or 'random-0' or another seed."
+        f"Unknown split {name!r}; choose 'given', 'in-order', or 'random-0' or another "
+        "seed."
     )
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import socket
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from modernnca.bench.job import Job, Record
+from modernnca.bench.job import KINDS, Job, Record
 from modernnca.bench.provenance import now
 from modernnca.errors import StoreError
 from modernnca.table.metrics import METRICS
@@ -122,11 +122,17 @@ class Store:
                 "DELETE FROM records WHERE key = ?", [(key,) for key in keys]
             )
 
-    def records(self, *, arrays: bool = False) -> list[Record]:
+    def records(
+        self, *, arrays: bool = False, kinds: Sequence[str] = KINDS
+    ) -> list[Record]:
         """All records, in the order of their keys; predictions only if asked for."""
         chosen = "record, arrays" if arrays else "record, NULL"
+        marks = ",".join("?" * len(kinds))
+        where = f"json_extract(record, '$.job.kind') IN ({marks})"
         with closing(self._open()) as file:
-            rows = file.execute(f"SELECT {chosen} FROM records ORDER BY key")
+            rows = file.execute(
+                f"SELECT {chosen} FROM records WHERE {where} ORDER BY key", kinds
+            )
             return [_to_record(*row) for row in rows]
 
     def keys(self) -> set[str]:
@@ -136,7 +142,7 @@ class Store:
 
     def frame(self) -> pd.DataFrame:
         """One row for each fit: what was asked, how it ended, scores, costs."""
-        rows = [_to_row(each) for each in self.records() if each.job.kind == "fit"]
+        rows = [to_row(each) for each in self.records() if each.job.kind == "fit"]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
     def _open(self) -> sqlite3.Connection:
@@ -254,7 +260,8 @@ def _to_record(text: str, arrays: bytes | None) -> Record:
     return Record(**told)
 
 
-def _to_row(record: Record) -> dict[str, Any]:
+def to_row(record: Record) -> dict[str, Any]:
+    """What a record says, as a row of a frame."""
     job = record.job
     return {
         "key": job.key,

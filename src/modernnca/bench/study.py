@@ -44,6 +44,7 @@ class Variant:
     untuned: Mapping[str, Any] = field(default_factory=dict)
     none: tuple[str, ...] = ()  # settings that are None, which TOML cannot say
     tasks: tuple[str, ...] = GROUPS
+    alias: str = ""  # its name in a file of published scores, if not its label
 
     def asked(self, trials: int) -> str:
         """The overrides, as the JSON text of a job.
@@ -167,7 +168,7 @@ class Study:
             Job(
                 dataset,
                 variant.method,
-                self._split(dataset),
+                self.split_of(dataset),
                 seed,
                 n_trials,
                 variant.asked(n_trials),
@@ -181,7 +182,8 @@ class Study:
             for seed in range(size.seeds if seeds is None else seeds)
         ]
 
-    def _split(self, dataset: str) -> str:
+    def split_of(self, dataset: str) -> str:
+        """The split of a table: that of its group, or the given one."""
         ways = [group.split for group in self.groups if dataset in group.datasets]
         return next((way for way in ways if way), "given")
 

@@ -1,4 +1,4 @@
-"""The shell: `modernnca demo`, `fit`, `predict`, `info`, `tune` and `bench`."""
+"""The shell: `modernnca demo`, `fit`, `predict`, `info`, `tune`, `bench`, `study`."""
 
 import sys
 

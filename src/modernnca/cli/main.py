@@ -58,5 +58,25 @@ def bench(context: typer.Context) -> None:
     commands(args=context.args, prog_name="modernnca bench")
 
 
+@app.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    add_help_option=False,
+)
+@in_one_line
+def study(context: typer.Context) -> None:
+    """Run a table or figure of the paper again: `study NAME`, or `study all`."""
+    try:
+        from modernnca.cli.study import COMMANDS
+        from modernnca.cli.study import study as commands
+    except ImportError as error:
+        raise MissingExtraError(
+            f"The studies need {error.name}; pip install 'modernnca[bench]'."
+        ) from error
+    named_first = context.args and not context.args[0].startswith("-")
+    if named_first and context.args[0] not in COMMANDS:
+        context.args.insert(0, "run")
+    commands(args=context.args, prog_name="modernnca study")
+
+
 for command in (demo, fit, tune, predict, info):
     app.command()(in_one_line(command))

@@ -1,6 +1,6 @@
 """The page: contents to one HTML file that needs nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -11,6 +11,7 @@ from modernnca.errors import MissingExtraError
 from modernnca.report.contents import Contents, column_order
 from modernnca.report.formats import significant
 from modernnca.report.grids import STEPS, gaps, step
+from modernnca.report.tables import Properties
 
 GROUP_NAMES = {
     "all": "All tables",
@@ -20,29 +21,38 @@ GROUP_NAMES = {
 
 
 def render(contents: Contents) -> str:
-    """Fill the template; all text from data is escaped there."""
+    """The page of a benchmark."""
+    methods = column_order(contents.scores, contents.parts)
+    grid = lay_out(contents.scores, methods, contents.properties)
+    return fill("page.html", contents, grid=grid)
+
+
+def fill(template: str, contents: Any, **more: Any) -> str:
+    """Fill a template; all text from data is escaped there."""
     try:
-        from jinja2 import Environment, StrictUndefined
+        from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError as error:
         raise MissingExtraError(
             'The page needs jinja2; install it with: pip install "modernnca[bench]"'
         ) from error
     static = files("modernnca.report") / "static"
-    page, style, script = (
-        (static / name).read_text(encoding="utf-8")
-        for name in ("page.html", "page.css", "page.js")
-    )
+    names = ("page.html", "studies.html", "parts.html", "page.css", "page.js")
+    texts = {name: (static / name).read_text(encoding="utf-8") for name in names}
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=DictLoader(texts),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {"number": _number, "facts": _fact, "steps": _rate_step}
-    return environment.from_string(page).render(
+    return environment.get_template(template).render(
         contents=contents,
-        style=style,
-        script=script,
+        style=texts["page.css"],
+        script=texts["page.js"],
         group_names=GROUP_NAMES,
-        grid=_grid(contents),
         legend=_legend(),
+        **more,
     )
 
 
@@ -76,18 +86,18 @@ def _short(value: float, higher: bool) -> str:
     return f"{value:#.3g}".rstrip(".")
 
 
-def _grid(contents: Contents) -> dict[str, Any]:
+def lay_out(
+    scores: pd.DataFrame, methods: Sequence[str], properties: Properties
+) -> dict[str, Any]:
     """Lay the scores out as cells of a heat map: datasets x methods."""
-    scores = contents.scores
     if not scores["mean"].notna().any():
         return {"methods": [], "rows": []}
-    methods = column_order(scores, contents.parts)
     gap = gaps(scores)
     score = {(row["dataset"], row["method"]): row for row in scores.to_dict("records")}
     rows = [
         {
             "dataset": dataset,
-            **contents.properties[dataset],
+            **properties[dataset],
             "cells": [
                 _cell(method, score.get((dataset, method)), gap.at[dataset, method])
                 for method in methods

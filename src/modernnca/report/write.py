@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from modernnca.report.contents import gather
-from modernnca.report.formats import FORMATS
+from modernnca.report.figures import Figure
+from modernnca.report.formats import FORMATS, Table
 from modernnca.report.page import render
 
-_MARK = ".modernnca-report"  # a folder with this file in it may be replaced
+MARK = ".modernnca-report"  # a folder with this file in it may be replaced
 
 
 def write_report(
@@ -47,7 +48,7 @@ def write_report(
         expected: how many runs were planned.
     """
     out = Path(out)
-    _check_place(out)
+    check_place(out)
     contents = gather(
         records,
         scores,
@@ -59,31 +60,36 @@ def write_report(
         expected=expected,
     )
     page = render(contents)
-    with _replacing(out) as folder:
-        (folder / _MARK).write_text("", encoding="utf-8")
-        for name in ("tables", "figures"):
-            (folder / name).mkdir()
-        for table in contents.all_tables():
-            for ending, written in FORMATS.items():
-                path = folder / "tables" / f"{table.name}.{ending}"
-                path.write_text(written(table), encoding="utf-8", newline="\n")
-        for figure in contents.all_figures():
-            path = folder / "figures" / figure.name
-            path.with_suffix(".svg").write_text(
-                figure.svg, encoding="utf-8", newline="\n"
-            )
-            path.with_suffix(".png").write_bytes(figure.png)
+    with replacing(out) as folder:
+        write_parts(folder, contents.all_tables(), contents.all_figures())
         (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
     return out / "index.html"
 
 
-def _check_place(out: Path) -> None:
+def write_parts(
+    folder: Path, tables: Iterable[Table], figures: Iterable[Figure]
+) -> None:
+    """Write tables and figures as files into a new report, and mark it as one."""
+    (folder / MARK).write_text("", encoding="utf-8")
+    for name in ("tables", "figures"):
+        (folder / name).mkdir()
+    for table in tables:
+        for ending, written in FORMATS.items():
+            path = folder / "tables" / f"{table.name}.{ending}"
+            path.write_text(written(table), encoding="utf-8", newline="\n")
+    for figure in figures:
+        path = folder / "figures" / figure.name
+        path.with_suffix(".svg").write_text(figure.svg, encoding="utf-8", newline="\n")
+        path.with_suffix(".png").write_bytes(figure.png)
+
+
+def check_place(out: Path) -> None:
     """Say so if a report cannot be put there, or if other files would be lost."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(
             f"{str(out)!r} is a file; a report is a folder, so name another place."
         )
-    if out.is_dir() and any(out.iterdir()) and not (out / _MARK).exists():
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
         raise FileExistsError(
             f"The folder {str(out)!r} holds other files than a report, and they would "
             "be lost; name an empty folder or one that does not exist yet."
@@ -91,7 +97,7 @@ def _check_place(out: Path) -> None:
 
 
 @contextmanager
-def _replacing(out: Path) -> Iterator[Path]:
+def replacing(out: Path) -> Iterator[Path]:
     """Give a folder to write into, which takes the place of `out` if all goes well."""
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """Write the page, the tables and the figures of a benchmark."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -67,7 +68,7 @@ def report(
             hero=hero,
             published=published_beside(sorted(set(frame["dataset"])), data),
             checks=_checks(frame, data),
-            facts=_facts(kept),
+            facts=facts_of([kept]),
             expected=len(kept.planned()) or None,
         )
     typer.echo(f"The report is {page}.")
@@ -89,9 +90,9 @@ def _checks(frame: pd.DataFrame, data: Path | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "kind", "text"])
 
 
-def _facts(store: Store) -> dict[str, str]:
+def facts_of(stores: Sequence[Store]) -> dict[str, str]:
     """How it was run, from what the records say of themselves."""
-    records = store.records()
+    records = [record for store in stores for record in store.records()]
     told: dict[str, set[str]] = {}
     for record in records:
         for name, value in record.provenance.items():

@@ -1,19 +1,21 @@
 """Run a benchmark; what has a record already is not run again."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from tqdm import tqdm
 
-from modernnca._named import named
-from modernnca.bench.job import Record
-from modernnca.bench.metrics import MAIN
-from modernnca.bench.run import PRELOAD, Runner, plan
-from modernnca.bench.store import Store
+from modernnca.bench.run import plan
 from modernnca.bench.suites import choose
+from modernnca.cli.bench import options
+from modernnca.cli.bench.running import (
+    new_runner,
+    open_to_write,
+    read_trials,
+    run_jobs,
+    say_missing,
+)
 from modernnca.cli.bench.texts import split_list
-from modernnca.execute import EXECUTORS, Executor, Limits, Needs
 from modernnca.peers import PEERS, peer
 
 
@@ -25,18 +27,11 @@ def run(
     suite: Annotated[
         str, typer.Option(metavar="NAME", help="builtin, all, talent-300, tiny-45.")
     ] = "builtin",
-    datasets: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Instead of a suite: a,b,c.")
-    ] = None,
+    datasets: options.Datasets = None,
     methods: Annotated[
         str, typer.Option(metavar="NAMES", help="a,b,c or all; see `bench methods`.")
     ] = "modernnca,knn,lightgbm",
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", envvar="MODERNNCA_DATA", help="Where the tables are."
-        ),
-    ] = None,
+    data: options.Data = None,
     seeds: Annotated[
         int, typer.Option(metavar="N", min=1, help="Final fits with so many seeds.")
     ] = 15,
@@ -52,44 +47,18 @@ def run(
             metavar="N", help="Trials of tuning; 0: defaults; 0,100: both, compared."
         ),
     ] = "0",
-    task: Annotated[
-        str | None,
-        typer.Option(metavar="TASK", help="Only binclass, multiclass, regression."),
-    ] = None,
-    max_rows: Annotated[
-        int | None, typer.Option(metavar="N", help="Only tables of at most N rows.")
-    ] = None,
-    max_columns: Annotated[
-        int | None, typer.Option(metavar="N", help="Only tables of at most N columns.")
-    ] = None,
-    executor: Annotated[
-        str, typer.Option(metavar="NAME", help="pool, here or ray.")
-    ] = "pool",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes of the pool.")
-    ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Of a Ray cluster; auto finds one."),
-    ] = None,
-    cpus: Annotated[
-        float, typer.Option(metavar="N", help="CPUs that one job holds.")
-    ] = 1,
-    gpus: Annotated[
-        float, typer.Option(metavar="N", help="GPUs (or a part) that one job holds.")
-    ] = 0,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For one fit.")
-    ] = None,
-    memory_limit: Annotated[
-        float | None, typer.Option(metavar="GIB", help="For one job.")
-    ] = None,
-    tune_time: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For one search.")
-    ] = None,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="Run again what has failed before.")
-    ] = False,
+    task: options.Task = None,
+    max_rows: options.MaxRows = None,
+    max_columns: options.MaxColumns = None,
+    executor: options.ExecutorName = "pool",
+    workers: options.Workers = None,
+    address: options.Address = None,
+    cpus: options.Cpus = 1,
+    gpus: options.Gpus = 0,
+    time_limit: options.TimeLimit = None,
+    memory_limit: options.MemoryLimit = None,
+    tune_time: options.TuneTime = None,
+    retry: options.Retry = False,
 ) -> None:
     """Fit every method on every table with every seed, and keep the records.
 
@@ -105,10 +74,7 @@ def run(
         max_rows=max_rows,
         max_columns=max_columns,
     )
-    if chosen.missing:
-        few = ", ".join(chosen.missing[:5])
-        more = ", ..." if len(chosen.missing) > 5 else ""
-        typer.echo(f"{len(chosen.missing)} tables are not here: {few}{more}", err=True)
+    say_missing(chosen)
     if not chosen.names:
         raise ValueError("No table is left to run on; see --data and the filters.")
     jobs = plan(
@@ -116,22 +82,19 @@ def run(
         [card.name for card in cards],
         splits=[f"random-{k}" for k in range(splits)] or ["given"],
         seeds=seeds,
-        trials=_read_trials(trials),
+        trials=read_trials(trials),
     )
-    kept = Store(store)
-    for note in kept.notes:
-        typer.echo(note, err=True)
-    if retry:
-        failed = [each for each in kept.records() if each.status != "done"]
-        kept.forget([record.job.key for record in failed])
-    memory = None if memory_limit is None else int(memory_limit * 2**30)
-    runner = Runner(
-        kept,
-        _executor(executor, workers, address),
-        data=None if data is None else data.absolute(),
-        limits=Limits(time_limit, memory),
-        needs=Needs(cpus, gpus),
-        search_seconds=tune_time,
+    runner = new_runner(
+        open_to_write(store, retry=retry),
+        data=data,
+        executor=executor,
+        workers=workers,
+        address=address,
+        cpus=cpus,
+        gpus=gpus,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        tune_time=tune_time,
     )
     missing = len(runner.missing(jobs))
     typer.echo(
@@ -139,50 +102,8 @@ def run(
         f"{len(jobs) - missing} of them done before.",
         err=True,
     )
-    n_failed = _run(runner, jobs, missing)
+    n_failed = run_jobs(runner, jobs)
     typer.echo(f"{len(jobs)} records are in {store}.")
     if n_failed:
         typer.echo(f"{n_failed} failed; `modernnca bench status {store}` says why.")
     typer.echo(f"Go on with: modernnca bench report {store} -o report")
-
-
-def _run(runner: Runner, jobs: list, missing: int) -> int:
-    """Run with a progress bar; the number of fits that failed."""
-    n_failed = 0
-    with tqdm(total=missing, unit="fit", dynamic_ncols=True) as bar:
-
-        def tell(record: Record) -> None:
-            nonlocal n_failed
-            n_failed += record.job.kind == "fit" and record.status != "done"
-            bar.set_postfix_str(_in_words(record))
-            bar.update(record.job.kind == "fit")
-
-        runner.run(jobs, tell)
-    return n_failed
-
-
-def _in_words(record: Record) -> str:
-    job = record.job
-    metric = MAIN.get(record.task, "")
-    said = f"{metric} {record.scores[metric]:.4g}" if record.scores else record.status
-    return f"{job.dataset} {job.method} {said}"
-
-
-def _read_trials(text: str) -> list[int]:
-    try:
-        numbers = [int(part) for part in split_list(text)]
-    except ValueError:
-        numbers = [-1]
-    if min(numbers) < 0:
-        raise ValueError(f"--trials must be numbers like 0,100; got {text!r}.")
-    return numbers
-
-
-def _executor(name: str, workers: int | None, address: str | None) -> Executor:
-    build = named("executor", name, EXECUTORS)
-    options: dict[str, Any] = {}
-    if name == "pool":
-        options = {"n_workers": workers, "preload": PRELOAD}
-    elif name == "ray":
-        options = {"address": address}
-    return build(**options)

@@ -82,20 +82,27 @@
     });
     return ranks;
   };
-  const heatmap = document.getElementById("heatmap");
   const update = () => {
     const chosen = document.querySelector('input[name="group"]:checked');
     const group = chosen ? chosen.value : "all";
-    if (chosen) all(".panel").forEach((panel) => { panel.hidden = panel.dataset.group !== group; });
-    all("tr[data-dataset]").forEach((row) => { row.hidden = !fits(row, group); });
-    if (!heatmap) return;
-    const rows = [...heatmap.tBodies[0].rows];
-    const shown = rows.filter((row) => !row.hidden);
-    const cells = [...document.getElementById("live").cells].slice(1);
-    averages(shown, cells.length).forEach((rank, place) => {
-      cells[place].textContent = rank === null ? "" : rank.toFixed(2);
+    const whole = all('.panel[data-group="all"]').length === 0; // then "all" shows each kind
+    if (chosen) all(".panel").forEach((panel) => {
+      panel.hidden = panel.dataset.group !== group && !(whole && group === "all");
     });
-    document.getElementById("shown").textContent = `${shown.length} of ${rows.length} tables shown`;
+    all("tr[data-dataset]").forEach((row) => { row.hidden = !fits(row, group); });
+    const tables = new Map();
+    for (const heatmap of all("table.heat")) {
+      const rows = [...heatmap.tBodies[0].rows];
+      const shown = rows.filter((row) => !row.hidden);
+      rows.forEach((row) => tables.set(row.dataset.dataset, !row.hidden));
+      const cells = [...heatmap.querySelector(".live").cells].slice(1);
+      averages(shown, cells.length).forEach((rank, place) => {
+        cells[place].textContent = rank === null ? "" : rank.toFixed(2);
+      });
+    }
+    const n_shown = [...tables.values()].filter(Boolean).length;
+    const count = document.getElementById("shown");
+    if (count) count.textContent = `${n_shown} of ${tables.size} tables shown`;
   };
   all('input[name="group"]').forEach((input) => input.addEventListener("change", update));
   if (form) {
@@ -104,4 +111,14 @@
     form.addEventListener("reset", () => setTimeout(update));
   }
   update();
+
+  // Findings: by verdict and by study.
+  const asked_for = document.getElementById("asked");
+  if (asked_for) asked_for.addEventListener("input", () => {
+    const { verdict, study } = asked_for.elements;
+    all("tr[data-verdict]").forEach((row) => {
+      row.hidden = (verdict.value !== "" && row.dataset.verdict !== verdict.value) ||
+        (study.value !== "" && row.dataset.study !== study.value);
+    });
+  });
 })();
