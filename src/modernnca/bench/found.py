@@ -14,17 +14,17 @@ _SPACE = ("purity", "trustworthiness")  # of embeddings
 
 @dataclass(frozen=True)
 class Found:
-    """The records of a study as a frame, and how many were planned.
+    """The records of a study as a frame, and what was planned.
 
     Attributes:
         frame: one row for each record, `method` being the variant's label.
         maps: of embeddings, with their arrays.
-        planned: how many jobs of the study any run has asked for.
+        planned: the keys of the study's jobs that any run has asked for.
     """
 
     frame: pd.DataFrame
     maps: tuple[Record, ...]
-    planned: int
+    planned: frozenset[str]
 
     @property
     def n(self) -> int:
@@ -55,7 +55,7 @@ def find(study: Study, stores: Sequence[Store]) -> Found:
     return Found(
         _frame(records.values(), labels),
         tuple(records.values()) if arrays else (),
-        len(planned | records.keys()),
+        frozenset(planned | records.keys()),
     )
 
 

@@ -153,7 +153,8 @@ def _purities(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def groups_of(evidence: Evidence) -> list[str]:
-    """The groups that tables and figures show: the kinds of tables, or all."""
-    kinds = ("classification", "regression")
+    """The groups that tables and figures show: those of the paper, or all."""
+    whole = ["all"] if published(evidence.study, "all") else []
+    kinds = (*whole, "classification", "regression")
     shown = [group for group in kinds if group in evidence.judgements]
     return shown or [group for group in GROUPS if group in evidence.judgements]

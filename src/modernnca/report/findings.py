@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from modernnca.bench.study import Claim, Study
-from modernnca.report.evidence import Evidence, published
+from modernnca.report.evidence import PUBLISHED, Evidence, published
 from modernnca.report.headline import listed
 from modernnca.report.judgement import Judgement
 from modernnca.stats import relative_improvement
@@ -20,6 +20,7 @@ from modernnca.stats.intervals import bootstrap_mean
 
 FEWEST = 6
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be said"
+NOWHERE = "nowhere yet"
 VERDICTS = (HOLDS, FAILS, OPEN)
 
 
@@ -70,6 +71,16 @@ class Finding:
     words: str
     gap: Gap
 
+    @property
+    def measured(self) -> str:
+        """The difference and its interval, to be read at a glance."""
+        if not self.gap.n:
+            return ""
+        show, unit = _UNITS.get(self.claim.kind, (_signed, "ranks"))
+        ends = (self.gap.value, self.gap.low, self.gap.high)
+        value, low, high = map(show, ends)
+        return f"{value} [{low}, {high}] {unit}"
+
 
 def check(evidence: Evidence) -> list[Finding]:
     """Ask the evidence about every claim of its study."""
@@ -79,23 +90,33 @@ def check(evidence: Evidence) -> list[Finding]:
 def unchecked(study: Study) -> list[Finding]:
     """The claims of a study without any evidence."""
     words, gap = "There are no records yet.", Gap.of(np.array([]))
-    return [Finding(study, claim, "so far", OPEN, words, gap) for claim in study.claims]
+    return [Finding(study, claim, NOWHERE, OPEN, words, gap) for claim in study.claims]
 
 
 def order_in_words(evidence: Evidence, group: str) -> str:
     """The paper's order of variants beside ours, and how far they agree."""
     ours = evidence.judgements[group].ranks.set_index("method")["rank"].to_dict()
-    mine = [f"{label} {rank:.2f}" for label, rank in ours.items()]
-    said = f"Here: {' < '.join(mine)}."
+    said = f"{'Published' if evidence.source == PUBLISHED else 'Here'}: {_chain(ours)}."
     printed = published(evidence.study, group)
     if printed is None:
         return said
     theirs = {label: rank for label, rank in printed.values.items() if label in ours}
-    best = sorted(theirs, key=theirs.__getitem__)
     same, pairs = agreement(theirs, ours)
-    words = " < ".join(f"{label} {theirs[label]:.2f}" for label in best)
     alike = f"{same} of {pairs} pairs stand in the paper's order."
-    return f"The paper: {words}. {said} {alike}"
+    return f"The paper: {_chain(theirs)}. {said} {alike}"
+
+
+def _chain(ranks: dict[str, float]) -> str:
+    """Variants from the best to the worst; equals are joined by "=".
+
+    >>> _chain({"a": 2.0, "b": 1.0, "c": 2.0})
+    'b 1.00 < a 2.00 = c 2.00'
+    """
+    text, last = "", nan
+    for label in sorted(ranks, key=ranks.__getitem__):
+        sign = "" if not text else " = " if ranks[label] == last else " < "
+        text, last = f"{text}{sign}{label} {ranks[label]:.2f}", ranks[label]
+    return text
 
 
 def agreement(theirs: dict[str, float], ours: dict[str, float]) -> tuple[int, int]:
@@ -127,7 +148,7 @@ def _check(evidence: Evidence, claim: Claim) -> Finding:
             evidence.study, claim, evidence.source, OPEN, words, Gap.of(np.array([]))
         )
     verdict, words, gap = _KINDS[claim.kind](evidence, judgement, claim)
-    if gap.n < FEWEST:
+    if 0 < gap.n < FEWEST:
         words += f" So few tables cannot say it; {FEWEST} are asked for."
     return Finding(evidence.study, claim, evidence.source, verdict, words, gap)
 
@@ -219,6 +240,16 @@ _KINDS = {
 }
 
 
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "\u2212")
+
+
+_UNITS = {
+    "faster": (lambda value: f"{np.exp(value):.2f}", "times as long"),
+    "purer": (_signed, "impurity"),
+}
+
+
 def _rank_words(judgement: Judgement, left: str, right: str, gap: Gap) -> str:
     words = (
         f"On {_tables(gap.n)} {left} ranks {_places(gap.value)} {right} (95 % "
@@ -236,6 +267,8 @@ def _rank_words(judgement: Judgement, left: str, right: str, gap: Gap) -> str:
 
 
 def _places(gap: float) -> str:
+    if round(gap, 2) == 0:
+        return "level with"
     return f"{abs(gap):.2f} {'before' if gap < 0 else 'behind'}"
 
 
@@ -250,11 +283,12 @@ def finding_frame(findings: list[Finding]) -> pd.DataFrame:
             "study": finding.study.title,
             "says": finding.claim.says,
             "verdict": finding.verdict,
+            "measured": finding.measured,
             "words": finding.words,
             "source": finding.source,
             "n": finding.gap.n,
         }
         for finding in findings
     ]
-    columns = ["study", "says", "verdict", "words", "source", "n"]
+    columns = ["study", "says", "verdict", "measured", "words", "source", "n"]
     return pd.DataFrame(rows, columns=columns)

@@ -24,7 +24,7 @@ def map_grid(
         if record.prediction is not None:
             cells.setdefault((record.job.dataset, label), record)
     rows = sorted({dataset for dataset, _ in cells})
-    width, height = 0.3 + _CELL * len(columns), 0.35 + (_CELL + 0.25) * len(rows)
+    width, height = 0.3 + _CELL * len(columns), 0.35 + (_CELL + 0.3) * len(rows)
 
     def paint(canvas: "Canvas") -> dict[str, str]:
         titles = {}
@@ -33,7 +33,7 @@ def map_grid(
             axes = canvas.add_axes(
                 (
                     (0.3 + _CELL * x) / width,
-                    1 - (0.35 + (_CELL + 0.25) * (y + 1) - 0.25) / height,
+                    1 - (0.25 + (_CELL + 0.3) * y + _CELL) / height,
                     (_CELL - 0.1) / width,
                     (_CELL - 0.1) / height,
                 )
@@ -44,14 +44,8 @@ def map_grid(
             axes.spines[:].set_color(LINE)
             _scatter(axes, record)
             part = f"map-{y}-{x}"
-            said = f"purity {record.scores['purity']:.2f}"
-            text = axes.text(
-                *(0.03, 0.03, said),
-                transform=axes.transAxes,
-                color=INK,
-                size=8,
-            )
-            text.set_gid(part)
+            said = f"purity {record.scores['purity']:.2f}".replace("-", "\u2212")
+            axes.set_xlabel(said, color=MUTED, size=8, labelpad=3).set_gid(part)
             titles[part] = _in_words(label, record)
             if y == 0:
                 axes.set_title(label, color=INK, size=9)
@@ -71,13 +65,15 @@ def _scatter(axes: Any, record: Record) -> None:
     points, y = record.prediction, record.truth
     assert points is not None
     assert y is not None
-    if record.classes is None:
-        colors, palette = np.argsort(np.argsort(y)), "viridis"  # by rank: all colors
+    if record.classes is None:  # by rank, without the darkest: pages may be dark
+        ranks = np.argsort(np.argsort(y))
+        colors, palette, most = 0.25 + 0.75 * ranks / max(len(y) - 1, 1), "viridis", 1
     else:
-        colors, palette = y % 10, "tab10"
-    limits = {} if record.classes is None else {"vmin": 0, "vmax": 9}
+        colors, palette, most = y % 10, "tab10", 9
     dots = {"s": 7, "alpha": 0.75, "linewidth": 0, "rasterized": True}
-    axes.scatter(points[:, 0], points[:, 1], c=colors, cmap=palette, **limits, **dots)
+    axes.scatter(
+        points[:, 0], points[:, 1], c=colors, cmap=palette, vmin=0, vmax=most, **dots
+    )
 
 
 def _in_words(label: str, record: Record) -> str:

@@ -13,7 +13,6 @@ from modernnca.bench.study import Study
 from modernnca.report import findings as ask
 from modernnca.report.drawings import Drawn, draw_study
 from modernnca.report.evidence import (
-    PUBLISHED,
     Evidence,
     groups_of,
     weigh,
@@ -68,24 +67,30 @@ class StudyContents:
         return [each for section in self.sections for each in section.findings]
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many claims hold, do not, and cannot be said."""
-        found = Counter(finding.verdict for finding in self.ours)
-        return {verdict: found[verdict] for verdict in ask.VERDICTS}
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many claims hold, do not, and cannot be said, by source."""
+        found = Counter((each.source, each.verdict) for each in self.findings)
+        sources = dict.fromkeys(source for source, _ in found)
+        return {
+            source: {verdict: found[source, verdict] for verdict in ask.VERDICTS}
+            for source in sources
+            if source != ask.NOWHERE
+        }
 
     @property
-    def ours(self) -> list[ask.Finding]:
-        """The findings from our own records."""
-        return [each for each in self.findings if each.source != PUBLISHED]
-
-    @property
-    def summary(self) -> str:
-        """Say in one sentence how many claims hold."""
-        holds, fails, unsaid = self.counts.values()
-        return (
-            f"Of {len(self.ours)} claims, {holds} hold here, {fails} do not, and "
-            f"{unsaid} cannot be said from these records."
-        )
+    def summary(self) -> list[str]:
+        """Say how many claims hold, one sentence for each source."""
+        said = []
+        for source, counts in self.counts.items():
+            holds, fails, unsaid = counts.values()
+            said.append(
+                f"{source.capitalize()}, of {holds + fails + unsaid} claims {holds} "
+                f"hold, {fails} do not, and {unsaid} cannot be said."
+            )
+        n_unasked = sum(each.source == ask.NOWHERE for each in self.findings)
+        if n_unasked:
+            said.append(f"{n_unasked} claims have no records yet.")
+        return said
 
     def all_tables(self) -> list[Table]:
         """Every table, to be written to a file."""
@@ -142,8 +147,10 @@ def gather_studies(
     for section in sections:
         for block in section.blocks:
             known = {**block.evidence.properties, **known}
-    n, planned = sum(each.n for _, each in found), sum(p.planned for _, p in found)
-    return StudyContents(title, how_complete(n, planned), sections, known, facts)
+    planned = frozenset[str]().union(*(each.planned for _, each in found))
+    done = frozenset[str]().union(*(each.frame["key"] for _, each in found))
+    progress = how_complete(len(done), len(planned))  # studies share jobs
+    return StudyContents(title, progress, sections, known, facts)
 
 
 def how_complete(n: int, planned: int) -> str:
@@ -169,7 +176,7 @@ def _section(study: Study, found: Found, scores: pd.DataFrame | None) -> Section
     findings = [finding for part in parts for finding in ask.check(part)]
     return Section(
         study,
-        how_complete(found.n, found.planned) + _failures(found),
+        how_complete(found.n, len(found.planned)) + _failures(found),
         [_block(part, found) for part in parts],
         findings or ask.unchecked(study),
     )
@@ -207,7 +214,7 @@ def _shown(evidence: Evidence) -> list[str]:
 
 def findings_page(contents: StudyContents) -> str:
     """The findings as Markdown."""
-    lines = ["# Findings", "", contents.summary, "", contents.progress, ""]
+    lines = ["# Findings", "", *contents.summary, "", contents.progress, ""]
     for section in contents.sections:
         source = section.study.paper or "ours"
         lines += [f"## {section.study.title} ({source})", "", section.study.asks, ""]

@@ -99,6 +99,7 @@ def finding_table(findings: Sequence[Finding]) -> Table:
         Column("study", "Study"),
         Column("says", "The paper says"),
         Column("verdict", "Here it"),
+        Column("measured", "Difference", hint="And its 95 % interval"),
         Column("words", "Since"),
         Column("source", "Asked"),
         Column("n", "Tables", count),

@@ -85,9 +85,10 @@
   const update = () => {
     const chosen = document.querySelector('input[name="group"]:checked');
     const group = chosen ? chosen.value : "all";
-    const whole = all('.panel[data-group="all"]').length === 0; // then "all" shows each kind
+    // Where nothing is said of all tables at once, "all" shows each kind of them.
+    const whole = (panel) => panel.parentElement.querySelector(':scope > .panel[data-group="all"]');
     if (chosen) all(".panel").forEach((panel) => {
-      panel.hidden = panel.dataset.group !== group && !(whole && group === "all");
+      panel.hidden = panel.dataset.group !== group && !(group === "all" && !whole(panel));
     });
     all("tr[data-dataset]").forEach((row) => { row.hidden = !fits(row, group); });
     const tables = new Map();
