@@ -142,3 +142,14 @@ def test_a_given_part_without_targets_is_refused():
     given = {"train": np.arange(9), "test": np.array([9])}
     with pytest.raises(TableError, match=r"has 0 rows .* for test; .* at least 1\."):
         split_rows(make_dataset(y, "regression", given), "given")
+
+
+def test_rows_in_order_are_learned_from_before_they_are_asked():
+    train, val, test = split_rows(make_dataset(range(100)), "in-order")
+    assert [len(train), len(val), len(test)] == [64, 16, 20]
+    assert [*train, *val, *test] == list(range(100))
+
+
+def test_too_few_rows_in_order_are_refused():
+    with pytest.raises(TableError, match="'in-order' takes at least 5"):
+        split_rows(make_dataset(range(3)), "in-order")

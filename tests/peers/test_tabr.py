@@ -1,13 +1,15 @@
 """TabR: who is looked up, what the neighbors say, and that none is oneself."""
 
+import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_iris
 from tests.peers.shapes import some_rows
 from torch import nn
 from torch.nn.functional import cross_entropy, relu
 
 from modernnca.core.rows import Rows
-from modernnca.peers import tabr
+from modernnca.peers import peer, tabr
 from modernnca.peers.tabr import PEER, LookingUp, TabR, nearest
 from modernnca.train.supervised import Examples
 
@@ -210,3 +212,20 @@ def test_what_is_remembered_is_a_part_of_the_weights():
     assert torch.equal(state["y"], y)
     assert isinstance(net, nn.Module)
     assert PEER.defaults["d_main"] == 265
+
+
+@pytest.mark.parametrize("encoding", ["plr-lite", "none"])
+def test_it_gives_the_space_in_which_it_looks(encoding):
+    X, y = load_iris(return_X_y=True)
+    settings = {"encoding": encoding, "max_epochs": 2, "d_main": 16}
+    model = peer("tabr").build("multiclass", seed=0, settings=settings).fit(X, y)
+    space = model.transform(X)
+    assert space.shape == (150, 16)
+    np.testing.assert_array_equal(space, model.transform(X))
+
+
+def test_a_net_without_a_space_says_so():
+    X, y = load_iris(return_X_y=True)
+    model = peer("mlp").build("multiclass", seed=0, settings={"max_epochs": 1})
+    with pytest.raises(TypeError, match="'mlp' has no embedding to give"):
+        model.fit(X, y).transform(X)

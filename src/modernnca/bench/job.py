@@ -172,6 +172,8 @@ def _embed(work: Work, dataset: Dataset, parts: Parts) -> Record:
     model: Any = RawColumns()
     if job.method != "raw":
         model = peer(job.method).build(dataset.task, seed=job.seed, settings=used)
+    if not hasattr(model, "transform"):
+        raise TypeError(f"The method {job.method!r} has no embedding to give.")
     with Meter() as fitting:
         fit(model, dataset, parts)
     rows = some_rows(parts.test, job.seed)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import nan
 from typing import Any
 
@@ -47,12 +48,16 @@ class Evidence:
         """The variant that ratios are over."""
         return self.study.baseline or self.study.labels[0]
 
-    def standing(self, group: str) -> pd.DataFrame:
-        """The variants in the paper's order: our rank, its interval, and the paper's.
+    @cached_property
+    def standings(self) -> dict[str, pd.DataFrame]:
+        """By group: the variants in the paper's order, our rank beside the paper's.
 
         Columns: method, rank, low, high, paper, value, low_value, high_value (the error
         over the baseline's, less one), n; NaN where nothing is known.
         """
+        return {group: self._standing(group) for group in groups_of(self)}
+
+    def _standing(self, group: str) -> pd.DataFrame:
         judgement = self.judgements[group]
         ratios = judgement.improvement.set_index("method")
         printed = published(self.study, group)

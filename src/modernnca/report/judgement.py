@@ -1,6 +1,7 @@
-"""What the statistics say of a contest, gathered once for tables, figures and words."""
+"""What the statistics say of a contest, asked once for tables, figures and words."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import nan
 
 import pandas as pd
@@ -27,28 +28,63 @@ COSTS = ("fit_seconds", "predict_seconds", "peak_bytes", "model_bytes")
 
 @dataclass(frozen=True)
 class Judgement:
-    """A contest, its hero, and what was found; frames as the room `stats` gives them.
+    """A contest, its hero, and what is found when it is asked for.
 
-    What cannot be said of so few methods or tables is None.
+    Frames are as the room `stats` gives them. What cannot be said of so few methods or
+    tables is None.
     """
 
     contest: Contest
     hero: str
     ranks: pd.DataFrame  # method, rank, n_datasets, n_missing
     each: pd.DataFrame  # datasets x methods: the rank on each table
-    improvement: pd.DataFrame  # method, value, low, high: its error over the hero's
-    elo: pd.DataFrame
-    outcomes: pd.DataFrame  # opponent, win, tie, lose, n
-    win_rates: pd.DataFrame
     costs: pd.DataFrame  # method, then means of COSTS
-    friedman: Friedman | None
-    pairwise: pd.DataFrame | None  # left, right, p_holm, significant
-    cliques: list[list[str]]
 
     @property
     def group(self) -> str:
         """The name of the group."""
         return self.contest.group
+
+    @cached_property
+    def improvement(self) -> pd.DataFrame:
+        """The error of each method over the hero's: method, value, low, high."""
+        return _improvement(self.contest, self.hero)
+
+    @cached_property
+    def elo(self) -> pd.DataFrame:
+        """Ratings: method, elo, low, high."""
+        return elo(self.contest.scores)
+
+    @cached_property
+    def outcomes(self) -> pd.DataFrame:
+        """The hero against each: opponent, win, tie, lose, n."""
+        return win_tie_lose(self.contest.scores, self.hero, alpha=ALPHA)
+
+    @cached_property
+    def win_rates(self) -> pd.DataFrame:
+        """The share of tables on which the row's method beats the column's."""
+        return win_rates(self.contest.scores)
+
+    @cached_property
+    def friedman(self) -> Friedman | None:
+        """Whether the methods differ at all."""
+        return friedman(self.contest.scores) if self._several else None
+
+    @cached_property
+    def pairwise(self) -> pd.DataFrame | None:
+        """Which two methods differ: left, right, p_holm, significant."""
+        # Relative, since the units of RMSE differ from table to table.
+        scores = self.contest.scores
+        return wilcoxon_holm(scores, differences="relative") if self._several else None
+
+    @cached_property
+    def cliques(self) -> list[list[str]]:
+        """Neighbors in rank among whom no two differ."""
+        return [] if self.pairwise is None else cliques(self.ranks, self.pairwise)
+
+    @property
+    def _several(self) -> bool:
+        return len(self.contest.methods) > 1 and self.contest.n_datasets > 1
 
     @property
     def nemenyi(self) -> float:
@@ -71,27 +107,11 @@ def judge(contest: Contest, hero: str | None, costs: pd.DataFrame | None) -> Jud
 
     `costs` has one row for each dataset and method, with the columns of COSTS.
     """
-    scores = contest.scores
-    ranks = average_ranks(scores)
+    ranks = average_ranks(contest.scores)
     if hero is None or hero not in contest.methods:
         hero = str(ranks["method"].iloc[0])
-    several = len(contest.methods) > 1 and contest.n_datasets > 1
-    # Relative, since the units of RMSE differ from table to table.
-    pairwise = wilcoxon_holm(scores, differences="relative") if several else None
-    return Judgement(
-        contest,
-        hero,
-        ranks,
-        rank_each(scores),
-        _improvement(contest, hero),
-        elo(scores),
-        win_tie_lose(scores, hero, alpha=ALPHA),
-        win_rates(scores),
-        _mean_costs(contest, costs),
-        friedman(scores) if several else None,
-        pairwise,
-        [] if pairwise is None else cliques(ranks, pairwise),
-    )
+    each = rank_each(contest.scores)
+    return Judgement(contest, hero, ranks, each, _mean_costs(contest, costs))
 
 
 def bubbles(judgement: Judgement) -> pd.DataFrame:

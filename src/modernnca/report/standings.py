@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from modernnca.report.evidence import Evidence, groups_of
+from modernnca.report.evidence import Evidence
 from modernnca.report.figures import ACCENT, INK, LINE, MUTED, Figure, draw, short
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ Paint = Callable[[Any, pd.DataFrame, str], dict[str, str]]
 
 def rank_plot(evidence: Evidence) -> Figure:
     """One line for each variant: a dot and its interval here, a ring in the paper."""
-    n_rows = max(len(evidence.standing(group)) for group in groups_of(evidence))
+    n_rows = max(map(len, evidence.standings.values()))
 
     def paint(axes: Any, standing: pd.DataFrame, group: str) -> dict[str, str]:
         titles = {}
@@ -70,14 +70,13 @@ def rank_curve(evidence: Evidence) -> Figure:
 def _side_by_side(
     evidence: Evidence, kind: str, paint: Paint, *, height: float
 ) -> Figure:
-    groups = groups_of(evidence)
-    standings = {group: evidence.standing(group) for group in groups}
+    standings = evidence.standings
     longest = max(len(label) for label in evidence.study.labels)
     names = 0.5 if kind == "curve" else 0.35 + 0.075 * min(longest, 26)  # inches
 
     def paint_all(canvas: "Canvas") -> dict[str, str]:
         titles: dict[str, str] = {}
-        each = _WIDTH / len(groups)
+        each = _WIDTH / len(standings)
         for place, (group, standing) in enumerate(standings.items()):
             left, width = place * each + names + 0.1, each - names - 0.25
             axes = canvas.add_axes(

@@ -19,6 +19,7 @@ from modernnca.report.evidence import (
     weigh_published,
 )
 from modernnca.report.formats import Table
+from modernnca.report.headline import listed
 from modernnca.report.page import fill, lay_out
 from modernnca.report.study_tables import (
     finding_table,
@@ -176,19 +177,23 @@ def _section(study: Study, found: Found, scores: pd.DataFrame | None) -> Section
     findings = [finding for part in parts for finding in ask.check(part)]
     return Section(
         study,
-        how_complete(found.n, len(found.planned)) + _failures(found),
+        how_complete(found.n, len(found.planned)) + _gaps(study, found),
         [_block(part, found) for part in parts],
         findings or ask.unchecked(study),
     )
 
 
-def _failures(found: Found) -> str:
+def _gaps(study: Study, found: Found) -> str:
+    """Say which variants have no records, and which failed."""
+    said, there = "", set(found.frame["method"])
+    if lacking := [label for label in study.labels if label not in there]:
+        said = f" There are no records of {listed(lacking)}." if there else ""
     failed = found.frame[found.frame["status"] != "done"]
-    if failed.empty:
-        return ""
-    whose = failed["method"].value_counts()
-    named = ", ".join(f"{method} {n}" for method, n in whose.items())
-    return f" {len(failed):,} of them failed ({named}); a failure ranks last."
+    if len(failed):
+        whose = failed["method"].value_counts()
+        named = ", ".join(f"{method} {n}" for method, n in whose.items())
+        said += f" {len(failed):,} runs failed ({named}); a failure ranks last."
+    return said
 
 
 def _block(evidence: Evidence, found: Found) -> Block:

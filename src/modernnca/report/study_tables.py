@@ -11,7 +11,7 @@ from modernnca.report.formats import Column, Table, count, fixed, percent, secon
 def standing_table(evidence: Evidence, group: str) -> Table:
     """The variants of a study: ours beside what the paper printed."""
     study, base = evidence.study, evidence.baseline
-    frame = evidence.standing(group)
+    frame = evidence.standings[group]
     n = evidence.judgements[group].contest.n_datasets
     printed = published(study, group)
     columns = [
