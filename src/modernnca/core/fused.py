@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.geometry import Geometry
-from modernnca.core.kernels import hear_all, halve_all, halve_values, steer_all, usable
+from modernnca.core.kernels import halve_all, halve_values, hear_all, steer_all, usable
 from modernnca.core.losses import VoteLoss
 
 _LEAST = -60.0
@@ -184,12 +184,28 @@ def _by_kernels(
     geometry, n_queries = scene.geometry, len(scene.weights)
     points = points.contiguous()
     halves = halve_all(points, geometry.middle(points))
-    kind = {"sharp": sharp, "norms": geometry.norms, "root": geometry.root}
+    norms, root = geometry.norms, geometry.root
+    words = halve_values(scene.values)
     heard, nearest, _ = hear_all(
-        halves.first(n_queries), halves, halve_values(scene.values), alone=True, **kind
+        halves.first(n_queries),
+        halves,
+        words,
+        sharp=sharp,
+        norms=norms,
+        root=root,
+        alone=True,
     )
     loss, pull = scene.answer(heard, slice(None))
-    slope, warmth = steer_all(points, halves, scene.values, pull, nearest, **kind)
+    slope, warmth = steer_all(
+        points,
+        halves,
+        scene.values,
+        pull,
+        nearest,
+        sharp=sharp,
+        norms=norms,
+        root=root,
+    )
     return loss, slope, warmth
 
 

@@ -24,10 +24,13 @@ _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 # Points of more dimensions do not fit beside each other on a chip.
 _MOST_DIMENSIONS = 256
 _MOST_VALUES = 63
-_FULL = 2.0**14  # what the largest number of a matrix becomes in halves: they end at 2^16
+_PROCESSORS = 132  # of an H200; others only lose some time
+_FULL = (
+    2.0**14
+)  # what the largest number of a matrix becomes in halves: they end at 2^16
 
 if importlib.util.find_spec("triton") is not None:
-    from modernnca.core.triton_kernels import halve, hear, steer
+    from modernnca.core.triton_kernels import halve, hand_back, hear, look_up, steer
 
     _HERE = True
 else:
@@ -43,9 +46,12 @@ class Tiles(NamedTuple):
     n_stages: int
 
 
-HEAR = Tiles(128, 128, 8, 2)
-ASK = Tiles(128, 64, 8, 2)
-ANSWER = Tiles(128, 64, 8, 2)
+TILES = {
+    "hear": Tiles(128, 128, 8, 2),
+    "hear alone": Tiles(128, 128, 8, 2),
+    "ask": Tiles(128, 64, 8, 2),
+    "answer": Tiles(128, 64, 8, 2),
+}
 _WIDE = Tiles(64, 32, 4, 1)  # for more than 128 dimensions
 
 
@@ -129,11 +135,20 @@ def halve_values(values: Tensor) -> Words:
     return Words(torch.cat([high, (values - high).half()], 1), unit, n_values)
 
 
+def _tiles(kernel: str, keys: Halves) -> Tiles:
+    return TILES[kernel] if keys.high.shape[1] <= 128 else _WIDE
+
+
 def _n_parts(n_blocks: int, n_keys: int, tile: int) -> tuple[int, int]:
-    """Cut the keys so that every multiprocessor is busy a few times over."""
-    n_parts = max(1, min(-(-512 // n_blocks), -(-n_keys // (4 * tile))))
-    each = -(-n_keys // n_parts)
-    each = -(-each // tile) * tile
+    """Cut the keys into so many parts of so many: no processor idle in the last turn.
+
+    >>> _n_parts(79, 100_000, 128)  # 395 programs, three for each processor
+    (5, 20096)
+    """
+    most = max(1, min(-(-1024 // n_blocks), n_keys // (4 * tile)))
+    # Turns of all processors, times what one takes.
+    n_parts = min(range(1, most + 1), key=lambda n: -(-n_blocks * n // _PROCESSORS) / n)
+    each = -(-n_keys // (n_parts * tile)) * tile
     return -(-n_keys // each), each
 
 
@@ -154,14 +169,13 @@ def hear_all(
     norms: bool,
     root: bool,
     alone: bool = False,
-    tiles: Tiles = HEAR,
 ) -> Heard:
     """Sum what all keys say to each query, weighted by exp(-distance * sharp).
 
     With `alone` the queries are the first of the keys, and none hears itself.
     """
     n_queries, n_keys, width = len(query.high), len(keys.high), words.halves.shape[1]
-    tiles = tiles if keys.high.shape[1] <= 128 else _WIDE
+    tiles = _tiles("hear alone" if alone else "hear", keys)
     n_blocks = -(-n_queries // tiles.n_rows)
     n_parts, n_keys_each = _n_parts(n_blocks, n_keys, tiles.n_columns)
     heard = keys.lengths.new_empty(n_parts, n_queries, width)
@@ -216,8 +230,6 @@ def steer_all(
     sharp: Tensor,
     norms: bool,
     root: bool,
-    ask: Tiles = ASK,
-    answer: Tiles = ANSWER,
 ) -> tuple[Tensor, Tensor]:
     """The slope of the loss by the points (M, D), and the sum of what all pairs weigh
     times their distances.
@@ -246,8 +258,7 @@ def steer_all(
     slope = torch.empty_like(points)
     warmth = points.new_zeros(1)
     for own_asks in (False, True):
-        tiles = ask if own_asks else answer
-        tiles = tiles if halves.high.shape[1] <= 128 else _WIDE
+        tiles = _tiles("ask" if own_asks else "answer", halves)
         own, other = (asking, halves) if own_asks else (halves, asking)
         n_blocks = -(-len(own.high) // tiles.n_rows)
         n_parts, each = 1, len(other.high)
@@ -285,3 +296,51 @@ def steer_all(
             num_stages=tiles.n_stages,
         )
     return slope, warmth.sum()
+
+
+def look_up_cells(table: Tensor, rows: Tensor, below: Tensor, share: Tensor) -> Tensor:
+    """Sum what the cells of `rows` (M,) find between rows of the table (R, D)."""
+    n_at_once, width = 16, table.shape[1]
+    out = table.new_empty(len(rows), width)
+    look_up[(-(-len(rows) // n_at_once),)](
+        table,
+        rows,
+        below,
+        share,
+        out,
+        len(rows),
+        below.shape[1],
+        width,
+        dim=_power_of_two(width, 16),
+        n_at_once=n_at_once,
+        num_warps=4,
+    )
+    return out
+
+
+def give_back_cells(
+    gradient: Tensor,
+    places: Tensor,
+    order: Tensor,
+    share: Tensor,
+    bags: Tensor,
+    *,
+    n_knots: int,
+) -> Tensor:
+    """The gradient of the table (R, D): see `core.bags`."""
+    width = gradient.shape[1]
+    out = gradient.new_zeros(n_knots, width)
+    hand_back[(bags.shape[1],)](
+        gradient,
+        places,
+        order,
+        share,
+        bags,
+        out,
+        bags.shape[1],
+        width,
+        dim=_power_of_two(width, 16),
+        n_at_once=16,
+        num_warps=4,
+    )
+    return out
