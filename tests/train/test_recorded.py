@@ -11,12 +11,12 @@ from modernnca.train.recorded import Recorded
 def test_a_recorded_step_is_the_step():
     table = torch.randn(100, 3, device="cuda")
     results = []
-    for wrap in (Recorded, lambda step: step):
+    for wrap in (Recorded, lambda step, optimizer: step):
         torch.manual_seed(0)
         net = torch.nn.Sequential(
             torch.nn.BatchNorm1d(3), torch.nn.Dropout(0.5), torch.nn.Linear(3, 1)
         ).cuda()
-        optimizer = torch.optim.AdamW(net.parameters(), fused=True, capturable=True)
+        optimizer = torch.optim.AdamW(net.parameters(), fused=True)
 
         def step(batch, net=net, optimizer=optimizer):
             optimizer.zero_grad(set_to_none=True)
@@ -25,7 +25,7 @@ def test_a_recorded_step_is_the_step():
             optimizer.step()
             return loss.detach()
 
-        stepped = wrap(step)
+        stepped = wrap(step, optimizer)
         order = torch.arange(100, device="cuda")
         batches = [*order.split(30), *order.flip(0).split(30)]  # two have ten rows
         losses = [stepped(batch).item() for batch in batches]

@@ -47,8 +47,8 @@ class Tiles(NamedTuple):
 
 
 TILES = {
-    "hear": Tiles(128, 128, 8, 2),
-    "hear alone": Tiles(128, 128, 8, 2),
+    "hear": Tiles(128, 64, 8, 3),
+    "hear alone": Tiles(128, 64, 8, 3),
     "ask": Tiles(128, 64, 8, 2),
     "answer": Tiles(128, 64, 8, 2),
 }
@@ -214,10 +214,10 @@ def hear_all(
 
 
 def _units(own: Halves, other: Halves, sharp: Tensor | float, moving: Tensor) -> Tensor:
-    """What kernels multiply with: (4,)."""
+    """What kernels multiply with: (3,)."""
     sharp = torch.as_tensor(sharp, dtype=own.unit.dtype, device=own.unit.device)
     inverse = 1 / (own.unit * other.unit)
-    return torch.stack([inverse, sharp, 1 / own.unit, 1 / moving])
+    return torch.stack([inverse, sharp, 1 / moving])
 
 
 def steer_all(
@@ -241,7 +241,7 @@ def steer_all(
         pull: (B, V + 1) what a query's loss makes of a value.
         nearest: (B, 1) the least scaled distances.
     """
-    n_queries, nearest = len(pull), nearest.contiguous()
+    n_queries = len(pull)
     # The most that a pair of this query can weigh.
     loud = pull.abs().sum(1, keepdim=True) * values.abs().amax() * (2 * sharp)
     if root:
@@ -249,11 +249,7 @@ def steer_all(
     loud = (loud / _FULL).clamp_min(1e-30)
     unit = halves.unit / loud.amax()
     moving = halve_all(points[:n_queries], halves.middle, unit=unit, loud=loud)
-    n_values = _power_of_two(values.shape[1], 1)
-    if n_values > 8:
-        n_values = max(16, n_values)
-    width = n_values - values.shape[1]
-    values, pull = (pad(x, (0, width)).T.contiguous() for x in (values, pull))
+    words, pull = values.T.contiguous(), pull.T.contiguous()
     asking = halves.first(n_queries)
     slope = torch.empty_like(points)
     warmth = points.new_zeros(1)
@@ -266,14 +262,16 @@ def steer_all(
             n_parts, each = _n_parts(n_blocks, each, tiles.n_columns)
             warmth = points.new_empty(n_parts, n_queries)
         steer[(n_blocks, n_parts)](
+            points,
+            halves.middle,
             own.high,
             own.rest,
             own.lengths,
-            pull if own_asks else values,
+            pull if own_asks else words,
             other.high,
             other.rest,
             other.lengths,
-            values if own_asks else pull,
+            words if own_asks else pull,
             moving.high,
             moving.rest,
             nearest,
@@ -286,7 +284,7 @@ def steer_all(
             each,
             halves.width,
             dim=halves.high.shape[1],
-            n_values=n_values,
+            n_values=len(words),
             n_rows=tiles.n_rows,
             n_columns=tiles.n_columns,
             norms=norms,

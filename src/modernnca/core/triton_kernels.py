@@ -149,6 +149,8 @@ def hear(
 
 @triton.jit
 def steer(
+    points_at,
+    middle_at,
     own_at,
     own_rest_at,
     own_lengths_at,
@@ -213,27 +215,20 @@ def steer(
         if not own_asks:
             nearest = tl.load(nearest_at + columns, mask=meets, other=0.0)[None, :]
             loud = tl.load(loud_at + columns, mask=meets, other=1.0)[None, :]
+        tilt = tl.zeros((n_rows, n_columns), tl.float32)
+        # Few words are unrolled, so that the loop around them is pipelined.
         if n_values <= 8:
-            tilt = tl.zeros((n_rows, n_columns), tl.float32)
             for v in tl.static_range(n_values):
                 mine = tl.load(own_words_at + v * n_own + rows, mask=there, other=0.0)
-                theirs = tl.load(
-                    other_words_at + v * n_others + columns, mask=meets, other=0.0
-                )
+                theirs = other_words_at + v * n_others + columns
+                theirs = tl.load(theirs, mask=meets, other=0.0)
                 tilt += mine[:, None] * theirs[None, :]
         else:
-            slots = tl.arange(0, n_values)
-            mine = tl.load(
-                own_words_at + slots[None, :] * n_own + rows[:, None],
-                mask=there[:, None],
-                other=0.0,
-            )
-            theirs = tl.load(
-                other_words_at + slots[:, None] * n_others + columns[None, :],
-                mask=meets[None, :],
-                other=0.0,
-            )
-            tilt = tl.dot(mine, theirs, input_precision="tf32x3")
+            for v in range(n_values):
+                mine = tl.load(own_words_at + v * n_own + rows, mask=there, other=0.0)
+                theirs = other_words_at + v * n_others + columns
+                theirs = tl.load(theirs, mask=meets, other=0.0)
+                tilt += mine[:, None] * theirs[None, :]
         tilt *= tl.exp(nearest - distance * sharp)
         pairs = there[:, None] & meets[None, :] & (columns[None, :] != rows[:, None])
         tilt = tl.where(pairs, tilt, 0.0)
@@ -254,13 +249,16 @@ def steer(
         slope = tl.dot(weights_rest, moving, slope)
         slope = tl.dot(weights, moving_rest, slope)
         slope = tl.dot(weights, moving, slope)
-    slope *= tl.load(units_at + 3)
-    if norms:
-        x = own.to(tl.float32) + own_rest.to(tl.float32)
-        slope -= x * (total * tl.load(units_at + 2))[:, None]
+    slope *= tl.load(units_at + 2)
     slots = tl.arange(0, dim)
-    out = slope_at + rows.to(tl.int64)[:, None] * width + slots
+    at = rows.to(tl.int64)[:, None] * width + slots
     inside = there[:, None] & (slots < width)[None, :]
+    if norms:
+        # Read once more: kept from above, the halves would fill the registers.
+        middle = tl.load(middle_at + slots, mask=slots < width, other=0.0)
+        x = tl.load(points_at + at, mask=inside, other=0.0) - middle[None, :]
+        slope -= x * total[:, None]
+    out = slope_at + at
     if own_asks:
         tl.atomic_add(out, slope * loud, mask=inside, sem="relaxed")
         tl.store(warmth_at + part * n_own + rows, warmth, mask=there)

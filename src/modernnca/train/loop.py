@@ -99,9 +99,10 @@ class Training:
         self.epochs: list[Epoch] = []
         self.device = next(learner.module.parameters()).device
         self.step: Callable[[Tensor], Tensor] = self._step
-        can_be = getattr(learner, "recordable", False) and not hasattr(learner, "pace")
-        if can_be and self.device.type == "cuda" and plan.optimizer != "lbfgs":
-            self.step = Recorded(self._step)
+        steady = getattr(learner, "recordable", False) and not hasattr(learner, "pace")
+        on_device = self.device.type == "cuda" and plan.optimizer.startswith("adamw")
+        if steady and on_device:
+            self.step = Recorded(self._step, self.optimizer)
 
     def run_epoch(self) -> float:
         """One pass over the rows in random order; the mean loss, NaN if time ran out.

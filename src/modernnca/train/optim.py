@@ -36,7 +36,6 @@ def build_adamw(
         betas=(0.9, memory),
         # One kernel for all parameters; on a CPU torch's own choice is as fast.
         fused=on_gpu or None,
-        capturable=on_gpu,  # see train.recorded
     )
 
 

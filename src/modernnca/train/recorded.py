@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.optim import Optimizer
 
 Step = Callable[[Tensor], Tensor]
 
@@ -17,11 +18,12 @@ class Recorded:
     """The step, called with batches: the first of a size is a rehearsal, the second
     is recorded, and further ones are replayed.
 
-    Batches of other sizes (the last one of an epoch) are stepped as ever.
+    Batches of other sizes (the last one of an epoch) are stepped as ever. The optimizer
+    is one whose state lives on the device, as torch's fused ones do.
     """
 
-    def __init__(self, step: Step) -> None:
-        self._step = step
+    def __init__(self, step: Step, optimizer: Optimizer) -> None:
+        self._step, self._optimizer = step, optimizer
         self._batch: Tensor | None = None  # where the graph reads its batch
         self._graph: torch.cuda.CUDAGraph | None = None
         self._stream = torch.cuda.Stream()
@@ -42,10 +44,17 @@ class Recorded:
         self._batch.copy_(batch)
         if self._graph is None:
             self._graph = torch.cuda.CUDAGraph()
+            self._allow(True)
             with torch.cuda.graph(self._graph, stream=self._stream):
                 self._loss = self._step(self._batch)
+            self._allow(False)
         self._graph.replay()
         return self._loss
+
+    def _allow(self, capturable: bool) -> None:
+        """Torch wants to be told, but warns where steps are then not recorded."""
+        for group in self._optimizer.param_groups:
+            group["capturable"] = capturable
 
     def _rehearse(self, batch: Tensor) -> Tensor:
         """A step like any other, on the stream that will be recorded."""
