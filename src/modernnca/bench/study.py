@@ -119,6 +119,7 @@ class Study:
     quick: Size
     kind: str = "fit"  # of its jobs
     figure: str = "ranks"
+    note: str = ""  # what a reader should know before believing it
     baseline: str = ""  # the variant that ratios are over; else the first
     published: tuple[Published, ...] = ()
     claims: tuple[Claim, ...] = ()

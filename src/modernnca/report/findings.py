@@ -252,7 +252,7 @@ _UNITS = {
 
 def _rank_words(judgement: Judgement, left: str, right: str, gap: Gap) -> str:
     words = (
-        f"On {_tables(gap.n)} {left} ranks {_places(gap.value)} {right} (95 % "
+        f"On {_tables(gap.n)} {left} ranks {_places(gap.value, ' with')} {right} (95 % "
         f"interval: {_places(gap.low)} to {_places(gap.high)})"
     )
     ratios = relative_improvement(judgement.contest.scores, left, right)
@@ -266,9 +266,9 @@ def _rank_words(judgement: Judgement, left: str, right: str, gap: Gap) -> str:
     )
 
 
-def _places(gap: float) -> str:
+def _places(gap: float, whom: str = "") -> str:
     if round(gap, 2) == 0:
-        return "level with"
+        return f"level{whom}"
     return f"{abs(gap):.2f} {'before' if gap < 0 else 'behind'}"
 
 

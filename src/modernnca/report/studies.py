@@ -223,6 +223,7 @@ def findings_page(contents: StudyContents) -> str:
     for section in contents.sections:
         source = section.study.paper or "ours"
         lines += [f"## {section.study.title} ({source})", "", section.study.asks, ""]
+        lines += [section.study.note, ""] if section.study.note else []
         lines += [section.progress, ""]
         for block in section.blocks:
             for group, words in block.orders.items():
