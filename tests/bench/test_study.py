@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from modernnca.bench.study import FOLDER, Variant, read_study, study_names
+from modernnca.bench.study import FOLDER, read_study, study_names
+from modernnca.bench.study_parts import Variant
 from modernnca.bench.suites import SUITES
 from modernnca.peers import peer
 

@@ -55,8 +55,8 @@ def test_every_variant_of_every_study_runs_once(run):
     folder, told, again = run
     records = Store(folder / "store").records()
     assert {record.status for record in records} == {"done"}
-    assert f"12 studies on 2 tables: {len(records)} fits, 0 of" in told
-    assert "1 studies on 2 tables: 6 fits, 6 of them done before" in again
+    assert f"visualise, beyond on 2 tables: {len(records)} fits, 0 of" in told
+    assert "loss on 2 tables: 6 fits, 6 of them done before" in again
 
 
 def test_every_study_is_drawn_and_judged(run):

@@ -4,17 +4,12 @@ import pytest
 from tests.report.frames import COLUMNS, run
 
 from modernnca.bench.found import Found
-from modernnca.bench.study import Claim, Published, Size, Study, Variant
+from modernnca.bench.study import Study
+from modernnca.bench.study_parts import Claim, Published, Size, Variant
 from modernnca.report.evidence import weigh, weigh_published
-from modernnca.report.findings import (
-    FAILS,
-    HOLDS,
-    OPEN,
-    Gap,
-    check,
-    order_in_words,
-    unchecked,
-)
+from modernnca.report.findings import check, unchecked
+from modernnca.report.orders import order_in_words
+from modernnca.report.verdicts import FAILS, HOLDS, OPEN, Gap
 
 
 def study(*claims, kind="fit", labels=("A", "B", "C"), **more):
@@ -94,6 +89,19 @@ def test_similar_is_within_a_margin_of_ranks():
     apart = verdict({"A": LOW, "B": MIDDLE, "C": HIGH}, claim("similar"))
     assert apart.verdict == FAILS
     assert "Similar means less than 0.5 ranks apart." in apart.words
+
+
+def test_not_better_is_one_sided():
+    kind = "not better"
+    mixed = {"A": [1.0, 2.0] * 50, "B": [2.0, 1.0] * 50, "C": [3.0] * 100}
+    assert verdict(mixed, claim(kind)).verdict == HOLDS
+    behind = verdict({"A": HIGH, "B": MIDDLE, "C": LOW}, claim(kind))
+    assert behind.verdict == HOLDS
+    assert behind.gap == Gap(1.0, 1.0, 1.0, 8)
+    before = verdict({"A": LOW, "B": MIDDLE, "C": HIGH}, claim(kind))
+    assert before.verdict == FAILS
+    assert "A ranks 1.00 before B" in before.words
+    assert before.words.endswith("Better means at least 0.5 ranks before.")
 
 
 def test_best_must_beat_everyone():

@@ -4,106 +4,33 @@ A study file says what is asked, which variants are compared on which tables, wh
 paper printed, and what it claims; see `docs/studies.md`.
 """
 
-import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from modernnca._named import named
 from modernnca.bench.job import KINDS, Job
+from modernnca.bench.study_parts import (
+    CLAIMS,
+    GROUPS,
+    MEASURES,
+    Claim,
+    Group,
+    Published,
+    Size,
+    Variant,
+)
 from modernnca.bench.suites import Chosen, choose
 from modernnca.peers import PEERS
 
 FOLDER = Path(__file__).parents[1] / "studies"
-GROUPS = ("classification", "regression")
 _ORDER = (
     *("main", "nca-ladder", "architecture", "architecture-fixed", "plr"),
     *("sampling-rate", "sampling-strategy", "distance", "loss", "tabcon"),
     *("visualise", "beyond"),
 )
-MEASURES = ("average rank", "win", "tie", "lose", "fit seconds", "memory GB")
-CLAIMS = ("better", "best", "similar", "faster", "purer")
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One of the things that a study compares.
-
-    Attributes:
-        method: a peer, or "raw" for the columns themselves where embeddings are asked.
-        settings: what differs from the method's defaults.
-        untuned: what differs besides, where nothing is searched for.
-        tasks: "classification", "regression" or both.
-    """
-
-    label: str
-    method: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    untuned: Mapping[str, Any] = field(default_factory=dict)
-    none: tuple[str, ...] = ()  # settings that are None, which TOML cannot say
-    tasks: tuple[str, ...] = GROUPS
-    alias: str = ""  # its name in a file of published scores, if not its label
-
-    def asked(self, trials: int) -> str:
-        """The overrides, as the JSON text of a job.
-
-        >>> Variant("M", "modernnca", {"dim": 8}, untuned={"n_blocks": 1}).asked(0)
-        '{"dim": 8, "n_blocks": 1}'
-        """
-        chosen = {**self.settings, **dict.fromkeys(self.none)}
-        return json.dumps(
-            chosen if trials else {**chosen, **self.untuned}, sort_keys=True
-        )
-
-
-@dataclass(frozen=True)
-class Size:
-    """On which tables a study runs: a suite, names, or both; and how often."""
-
-    suite: str = ""
-    datasets: tuple[str, ...] = ()
-    seeds: int = 15
-    trials: tuple[int, ...] = (0,)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Tables that are looked at together, and maybe split in a way of their own."""
-
-    name: str
-    datasets: tuple[str, ...]
-    split: str = ""
-
-
-@dataclass(frozen=True)
-class Published:
-    """What the paper printed: one number for each of some variants."""
-
-    measure: str
-    task: str  # "classification", "regression" or "all"
-    n_tables: int
-    values: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What the paper says of its numbers, so that others can be asked the same.
-
-    Attributes:
-        kind: "better", "faster" and "purer": left is, than right; "best": left is, of
-            all; "similar": left and right are at most `within` ranks apart.
-        group: only on the tables of this group.
-    """
-
-    says: str
-    kind: str
-    left: str
-    right: str = ""
-    task: str = "all"
-    group: str = ""
-    within: float = 0.5
 
 
 @dataclass(frozen=True)

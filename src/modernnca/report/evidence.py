@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from modernnca.bench.found import Found
-from modernnca.bench.study import Published, Study
+from modernnca.bench.study import Study
+from modernnca.bench.study_parts import Published
 from modernnca.report.contest import GROUPS, contests, properties, with_tasks
 from modernnca.report.judgement import COSTS, Judgement, judge
 from modernnca.report.names import key

@@ -18,8 +18,9 @@ from modernnca.report.evidence import (
     weigh,
     weigh_published,
 )
-from modernnca.report.formats import Table
+from modernnca.report.formats import Table, to_markdown
 from modernnca.report.headline import listed
+from modernnca.report.orders import order_in_words
 from modernnca.report.page import fill, lay_out
 from modernnca.report.study_tables import (
     finding_table,
@@ -28,6 +29,7 @@ from modernnca.report.study_tables import (
     standing_table,
 )
 from modernnca.report.tables import Properties
+from modernnca.report.verdicts import VERDICTS
 from modernnca.report.write import check_place, replacing, write_parts
 
 
@@ -73,7 +75,7 @@ class StudyContents:
         found = Counter((each.source, each.verdict) for each in self.findings)
         sources = dict.fromkeys(source for source, _ in found)
         return {
-            source: {verdict: found[source, verdict] for verdict in ask.VERDICTS}
+            source: {verdict: found[source, verdict] for verdict in VERDICTS}
             for source in sources
             if source != ask.NOWHERE
         }
@@ -205,7 +207,7 @@ def _block(evidence: Evidence, found: Found) -> Block:
         tables = {"spaces": space_table(evidence, found)}
     return Block(
         evidence,
-        {group: ask.order_in_words(evidence, group) for group in groups},
+        {group: order_in_words(evidence, group) for group in groups},
         tables,
         draw_study(evidence, found),
         lay_out(evidence.scores, _shown(evidence), evidence.properties),
@@ -227,8 +229,9 @@ def findings_page(contents: StudyContents) -> str:
         lines += [section.progress, ""]
         for block in section.blocks:
             for group, words in block.orders.items():
-                lines.append(f"- {group}, {block.evidence.source}. {words}")
-        lines.append("")
+                lines += [f"{group.capitalize()}, {block.evidence.source}. {words}", ""]
+            for table in block.tables.values():
+                lines += [f"{table.caption}:", "", to_markdown(table)]
         for finding in section.findings:
             lines.append(
                 f"- **{finding.verdict}** ({finding.source}): {finding.claim.says} "

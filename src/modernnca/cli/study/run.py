@@ -105,7 +105,7 @@ def run(
     wanted = list(jobs.values())
     done = len(wanted) - len(runner.missing(wanted))
     typer.echo(
-        f"{len(names)} studies on {len(tables)} tables: {len(wanted)} fits, {done} of "
+        f"{', '.join(names)} on {len(tables)} tables: {len(wanted)} fits, {done} of "
         "them done before.",
         err=True,
     )
