@@ -1,8 +1,9 @@
 """NCA of 2004, and the steps from it to L-NCA, by the setting `version`."""
 
 from modernnca.estimators.family import NCAClassifier
+from modernnca.estimators.spaces import SPACES
 from modernnca.peers.base import Peer
-from modernnca.peers.own import card_of, maker
+from modernnca.peers.own import maker
 
 PEER = Peer(
     name="nca",
@@ -11,6 +12,8 @@ PEER = Peer(
     source="this package, with the version as a setting: v0 (2004) to v4 (L-NCA)",
     differs="a net of torch learns the projection, with early stopping",
     make=maker(NCAClassifier, NCAClassifier, version="v0"),
-    **card_of("nca-v0"),
+    # No defaults: the rate of v0 (L-BFGS) would be far too much for v2 (SGD).
+    space=SPACES["nca-v0"],
+    searching={"refit": None},
     tasks=("binclass", "multiclass"),
 )

@@ -13,6 +13,8 @@ from modernnca.bench.study import Study
 from modernnca.report import findings as ask
 from modernnca.report.drawings import Drawn, draw_study
 from modernnca.report.evidence import (
+    PUBLISHED,
+    SOURCES,
     Evidence,
     groups_of,
     weigh,
@@ -31,6 +33,8 @@ from modernnca.report.study_tables import (
 from modernnca.report.tables import Properties
 from modernnca.report.verdicts import VERDICTS
 from modernnca.report.write import check_place, replacing, write_parts
+
+_SOURCES = (*SOURCES.values(), PUBLISHED, ask.NOWHERE)
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class StudyContents:
     def counts(self) -> dict[str, dict[str, int]]:
         """How many claims hold, do not, and cannot be said, by source."""
         found = Counter((each.source, each.verdict) for each in self.findings)
-        sources = dict.fromkeys(source for source, _ in found)
+        sources = sorted({source for source, _ in found}, key=_SOURCES.index)
         return {
             source: {verdict: found[source, verdict] for verdict in VERDICTS}
             for source in sources
