@@ -101,8 +101,9 @@ def test_rows_that_judge_a_trial_do_not_answer_it(tmp_path):
 
 
 def test_the_first_trial_is_the_defaults(tmp_path):
-    for method in ("modernnca", "lightgbm", "catboost"):
-        quick = {"modernnca": '{"max_epochs": 1}'}.get(method, "{}")
+    for method in ("modernnca", "lightgbm", "catboost", "mlp", "nca"):
+        nets = ("modernnca", "mlp", "nca")
+        quick = '{"max_epochs": 1}' if method in nets else "{}"
         job = Job("builtin:iris", method, trials=1, settings=quick)
         found = run_job(Work(job.search, storage=tmp_path)).used
         defaults = peer(method).defaults

@@ -222,6 +222,8 @@ def _search(work: Work, dataset: Dataset, parts: Parts) -> Record:
         return sign * score_all(dataset.task, truth, prediction, classes)[metric]
 
     space = {name: part for name, part in card.space.items() if name not in fixed}
+    # The first trial is the defaults; where a card does not say all, none are named.
+    start = {name: card.defaults[name] for name in space if name in card.defaults}
     with Meter() as meter:
         found: Found = search(
             score,
@@ -229,9 +231,7 @@ def _search(work: Work, dataset: Dataset, parts: Parts) -> Record:
             trials=job.trials,
             storage=work.storage,
             name=job.key,
-            start={
-                name: card.defaults[name] for name in space if name in card.defaults
-            },
+            start=start if len(start) == len(space) else {},
             time_limit=work.search_seconds,
         )
     states = [trial.state for trial in found.trials]
