@@ -111,6 +111,9 @@ def test_best_must_beat_everyone():
     alike = verdict({"A": LOW, "B": LOW, "C": HIGH}, best)
     assert alike.verdict == OPEN
     assert "Not told apart from B." in alike.words
+    lacking = verdict({"A": LOW, "B": MIDDLE}, best)
+    assert lacking.verdict == OPEN
+    assert "There are no scores of C to compare" in lacking.words
 
 
 def test_faster_compares_times_on_each_table():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from modernnca.bench.study import Study
-from modernnca.bench.study_parts import Claim
+from modernnca.bench.study_parts import GROUPS, Claim
 from modernnca.report.evidence import Evidence
 from modernnca.report.headline import listed
 from modernnca.report.verdicts import FEWEST, KINDS, NO_GAP, OPEN, Gap
@@ -51,8 +51,8 @@ def _check(evidence: Evidence, claim: Claim) -> Finding:
     judgement = evidence.judgements.get(claim.group or claim.task)
     lacking = [
         label
-        for label in (claim.left, claim.right)
-        if label and (judgement is None or label not in judgement.each)
+        for label in _needed(evidence.study, claim)
+        if (judgement is None or label not in judgement.each)
     ]
     if judgement is None or lacking:
         what = listed(lacking) or claim.left
@@ -63,6 +63,14 @@ def _check(evidence: Evidence, claim: Claim) -> Finding:
     if 0 < gap.n < FEWEST:
         words += f" So few tables cannot say it; {FEWEST} are asked for."
     return Finding(evidence.study, claim, evidence.source, verdict, words, gap)
+
+
+def _needed(study: Study, claim: Claim) -> list[str]:
+    """The variants that must have scores: the best is the best of all."""
+    if claim.kind != "best":
+        return [claim.left, claim.right]
+    tasks = GROUPS if claim.task == "all" else (claim.task,)
+    return [each.label for each in study.variants if set(tasks) <= set(each.tasks)]
 
 
 def _signed(value: float) -> str:
