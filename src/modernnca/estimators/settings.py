@@ -16,8 +16,10 @@ from modernnca.core.encode import ENCODINGS
 from modernnca.core.losses import LOSSES
 from modernnca.core.samplers import SAMPLERS
 from modernnca.table.categories import CATEGORIES
+from modernnca.table.encoder import TIME_FEATURES
 from modernnca.table.metrics import METRICS
 from modernnca.table.numbers import NUMBERS
+from modernnca.table.split import WAYS
 from modernnca.train.optim import OPTIMIZERS
 
 Task = Literal["classes", "numbers"]
@@ -27,6 +29,7 @@ TIES = {"loss": None, "later": None}
 _YES_OR_NO = ("indicators", "scale_columns", "calibrate", "guard")
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
+PAST_ONLY = {"never": None, "prediction": None, "always": None}
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,10 @@ class Settings:
     ties: str = "loss"
     max_judges: int | None = 8192
     validation_fraction: float = 0.2
+    # The next three matter where there is a time_column.
+    validation_rows: str = "random"
+    time_features: str = "column"
+    past_only: str = "prediction"
     n_members: int = 3
     variety: str = "mixed"
     refit: str | None = "remember"
@@ -149,6 +156,9 @@ _CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "ties": ("way to resolve ties", TIES),
     "head": ("head", HEADS),
     "variety": ("variety", VARIETY),
+    "validation_rows": ("way to choose validation_rows", WAYS),
+    "time_features": ("treatment of the time column", TIME_FEATURES),
+    "past_only": ("past_only", PAST_ONLY),
 }
 
 
