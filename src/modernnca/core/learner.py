@@ -276,18 +276,17 @@ class NeighborLearner:
             query, own = keys, torch.arange(len(keys), device=keys.device)
         else:
             query, own = self._embed_part(self._stop), None
-        moments = None
-        if fit.moments is not None:
-            asked = fit if self._stop is None else self._stop
-            assert asked.moments is not None  # both parts have clocks, or none
-            moments = asked.moments, fit.moments
+        judges = fit if self._stop is None else self._stop
+        asked = judges.moments
         rule = method.answering_rule(net)
         geometry = geometry_of(rule)
         with torch.no_grad():
-            if geometry is not None and own is None and moments is None:
-                ready = make_ready(keys, fit.values, geometry, fit.log_weights)
+            if geometry is not None and own is None:
+                ready = make_ready(
+                    keys, fit.values, geometry, fit.log_weights, fit.moments
+                )
                 votes = stream_vote(
-                    query, ready, temperature=rule.temperature, mend=False
+                    query, ready, temperature=rule.temperature, asked=asked, mend=False
                 )
             else:
                 votes = vote_in_chunks(
@@ -297,7 +296,8 @@ class NeighborLearner:
                     rule=rule,
                     log_weights=fit.log_weights,
                     own=own,
-                    moments=moments,
+                    asked=asked,
+                    happened=fit.moments,
                 )
         return self._judge(votes.mean)
 

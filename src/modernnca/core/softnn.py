@@ -144,7 +144,8 @@ def vote_in_chunks(
     rule: Rule,
     log_weights: Tensor | None = None,
     own: Tensor | None = None,
-    moments: tuple[Tensor, Tensor] | None = None,
+    asked: Tensor | None = None,
+    happened: Tensor | None = None,
     n_pairs: int = 2**24,
 ) -> Votes:
     """`soft_vote` for many queries, in bounded memory.
@@ -152,16 +153,16 @@ def vote_in_chunks(
     Args:
         own: (B,) for each query the number of the key that is the query itself and must
             not answer, for leave-one-out votes.
-        moments: (B,) and (M,), when queries ask and keys happened; later keys do not
-            answer; see `silence_later`.
+        asked, happened: (B,) and (M,), when queries ask and keys happened; later keys
+            do not answer, see `silence_later`.
     """
     parts = []
     for chunk in chunks(len(query), len(keys), n_pairs):
         silent = None
         if own is not None:
             silent = own[chunk, None] == torch.arange(len(keys), device=own.device)
-        if moments is not None:
-            silent = silence_later(silent, moments[0][chunk], moments[1])[0]
+        if asked is not None and happened is not None:
+            silent = silence_later(silent, asked[chunk], happened)[0]
         parts.append(
             soft_vote(
                 query[chunk],

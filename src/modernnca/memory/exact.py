@@ -41,36 +41,24 @@ class ExactMemory:
         geometry = geometry_of(rule)
         self._ready: Ready | None = None
         if geometry is not None:
-            self._ready = make_ready(keys, values, geometry, log_weights)
+            self._ready = make_ready(keys, values, geometry, log_weights, moments)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def vote(self, query: Tensor, asked: Tensor | None = None) -> Votes:
         """What all rows, or those not after `asked` (B,), answer to queries (B, D)."""
-        if self.moments is None or asked is None:
-            return self._vote(query)
-        late = asked >= self.moments.max()  # these hear everybody: the fast way
-        apart = [late.nonzero()[:, 0], (~late).nonzero()[:, 0]]
-        votes = self._vote(query[apart[0]])
-        fewer = self._vote(query[apart[1]], (asked[apart[1]], self.moments))
-        back = torch.cat(apart).argsort()
-        both = zip(votes, fewer, strict=True)
-        return Votes(*(torch.cat(pair)[back] for pair in both))
-
-    def _vote(
-        self, query: Tensor, moments: tuple[Tensor, Tensor] | None = None
-    ) -> Votes:
-        if moments is None and self._ready is not None:
+        if self._ready is not None:
             temperature = self.rule.temperature
-            return stream_vote(query, self._ready, temperature=temperature)
+            return stream_vote(query, self._ready, temperature=temperature, asked=asked)
         return vote_in_chunks(
             query,
             self.keys,
             self.values,
             rule=self.rule,
             log_weights=self.log_weights,
-            moments=moments,
+            asked=asked,
+            happened=self.moments,
             n_pairs=self.n_pairs,
         )
 
