@@ -32,6 +32,7 @@ CONFIGS: dict[str, dict] = {
     "last": {"validation_rows": "last"},
     "blocks": {"validation_rows": "blocks"},
     "fourier": {"time_features": "fourier"},
+    "seasons": {"time_features": "seasons"},
     "both": {"time_features": "both"},
     "none": {"time_features": "none"},
     "past, prediction": {"past_only": "prediction"},

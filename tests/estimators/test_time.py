@@ -95,6 +95,7 @@ def test_later_rows_are_all_told_what_all_rows_say(past_only):
         ("column", "days, month, day, weekday, standardized"),
         ("fourier", "13 Fourier features"),
         ("both", "days, month, day, weekday, standardized, 13 Fourier features"),
+        ("seasons", "12 Fourier features"),
         ("none", "dropped"),
     ],
 )

@@ -30,6 +30,12 @@ def test_the_trend_goes_on():
     assert waves(HOURS)[:, 0].std() == pytest.approx(1, rel=1e-4)
 
 
+def test_seasons_are_the_same_without_the_trend():
+    waves, seasons = (learn_waves(HOURS, dates=True, trend=t) for t in (True, False))
+    assert seasons.names == waves.names[1:]
+    assert (seasons(HOURS) == waves(HOURS)[:, 1:]).all()
+
+
 def periods(times, dates=True):
     return {name.split("/")[0] for name in learn_waves(times, dates=dates).periods}
 

@@ -31,8 +31,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             a row happened, in tables that drift in time; a missing time counts as the
             latest of `fit`. The next two, and `validation_rows`, say what is done.
         time_features: the time column becomes what any "column" does, "fourier"
-            features (trend, year, week, day; of numbers, parts of their span), "both",
-            or "none".
+            features (trend, year, week, day; of numbers, parts of their span), "both"
+            of these, "seasons" (no trend), or "none".
         past_only: a row is answered by rows not later than itself: "never", in
             "prediction" (and when judged), or "always", in training as well.
         indicators: add a column that tells where a number was missing.

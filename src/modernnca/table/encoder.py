@@ -14,12 +14,21 @@ from modernnca.table.read import RawTable, as_levels, missing_in
 from modernnca.table.schema import Column, Names, Schema, conform, learn_schema
 from modernnca.table.waves import Waves, learn_waves
 
-# What becomes of the time column: what any column becomes, and Fourier features?
+
+class _TimeFeatures(NamedTuple):
+    """What becomes of the time column."""
+
+    as_column: bool  # what any column becomes
+    waves: bool  # see waves.py
+    trend: bool
+
+
 TIME_FEATURES = {
-    "column": (True, False),
-    "fourier": (False, True),
-    "both": (True, True),
-    "none": (False, False),
+    "column": _TimeFeatures(True, False, False),
+    "fourier": _TimeFeatures(False, True, True),
+    "seasons": _TimeFeatures(False, True, False),
+    "both": _TimeFeatures(True, True, True),
+    "none": _TimeFeatures(False, False, False),
 }
 _IN_WORDS = {
     "standard": "standardized",
@@ -227,13 +236,15 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
 
     def _names(self, *kinds: str) -> list[str]:
         """The columns of these kinds; without the time column, if it is none."""
-        left_out = None if TIME_FEATURES[self.time_features][0] else self.time_column
+        left_out = (
+            None if TIME_FEATURES[self.time_features].as_column else self.time_column
+        )
         return [name for name in self.schema_.names(*kinds) if name != left_out]
 
     def _learn_waves(self, table: RawTable) -> Waves | None:
         """Learn the Fourier features of the time column, if they are asked for."""
-        treatment = "treatment of the time column"
-        _, as_waves = named(treatment, self.time_features, TIME_FEATURES)
+        kind = "treatment of the time column"
+        features = named(kind, self.time_features, TIME_FEATURES)
         if self.time_column is None:
             return None
         if self.time_column in self.schema_.names("category", "boolean"):
@@ -242,10 +253,11 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
                 "leave it out of categorical_columns."
             )
         cells = table.columns[self.time_column]
-        if not as_waves or self.time_column in self.schema_.names("constant"):
+        if not features.waves or self.time_column in self.schema_.names("constant"):
             return None
         times = read_times(self.time_column, cells)
-        return learn_waves(times, dates=cells.dtype.kind == "M")
+        dates = cells.dtype.kind == "M"
+        return learn_waves(times, dates=dates, trend=features.trend)
 
     def _cells(self, table: RawTable) -> np.ndarray:
         cells = [as_levels(table.columns[name]) for name in self._categorical()]
