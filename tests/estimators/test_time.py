@@ -149,6 +149,15 @@ def test_an_eval_set_has_times_of_its_own():
     assert moments[:120].max() < moments[120:].min()
 
 
+@pytest.mark.parametrize("features", ["fourier", "seasons", "none"])
+def test_time_may_be_all_there_is(features):
+    hours = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=20, freq="h")})
+    model = ModernNCARegressor(**QUICK, time_column="when", time_features=features).fit(
+        hours, np.arange(20.0)
+    )
+    assert np.isfinite(model.predict(hours)).all()
+
+
 def test_rows_may_all_have_happened_at_once():
     frame = FRAME.assign(day=pd.Timestamp("2024-01-01"))
     model = ModernNCAClassifier(**TOLD, time_features="both", validation_rows="last")

@@ -244,11 +244,14 @@ class BaseModernNCA(TransformerMixin, Arguments):
 
     def _check_time(self) -> None:
         """What needs a time column does not go without one."""
-        without = {"time_features": "column", "validation_rows": "random"}
-        for name in ("time_features", "past_only", "validation_rows"):
+        without = {
+            "time_features": "column",
+            "past_only": "never",
+            "validation_rows": "random",
+        }
+        for name, free in without.items():
             value = getattr(self, name)
-            free = ("auto", without.get(name, "never"))
-            if self.time_column is None and value not in free:
+            if self.time_column is None and value not in ("auto", free):
                 raise ValueError(
                     f"{name}={value!r} needs to know when rows happened; name the "
                     "time_column."
@@ -283,10 +286,8 @@ class BaseModernNCA(TransformerMixin, Arguments):
         """Rows to learn from, and rows to stop by (None: each judged by the others)."""
         if eval_set is not None:
             return given, self._read_eval_set(given, eval_set)
-        way, fraction = (
-            self.settings_.validation_rows,
-            self.settings_.validation_fraction,
-        )
+        settings = self.settings_
+        way, fraction = settings.validation_rows, settings.validation_fraction
         classes = self.target_.encode(given.y) if self._task == "classes" else None
         if self.time_column is None or way == "random":
             parts = hold_out(len(given), fraction=fraction, rng=rng, classes=classes)

@@ -153,7 +153,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
             plain[:, place] = missing_in(table.columns[name])
         if self.waves_ is not None and self.time_column is not None:
             times = read_times(self.time_column, table.columns[self.time_column])
-            plain[:, n_few + len(self.gaps_) :] = self.waves_(times)
+            first = n_few + len(self.gaps_)
+            plain[:, first : first + len(self.waves_.names)] = self.waves_(times)
         codes = self.categories_.transform(self._cells(table))
         return EncodedTable(treated[:, : self.n_numbers], plain, codes)
 
@@ -236,9 +237,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
 
     def _names(self, *kinds: str) -> list[str]:
         """The columns of these kinds; without the time column, if it is none."""
-        left_out = (
-            None if TIME_FEATURES[self.time_features].as_column else self.time_column
-        )
+        used = TIME_FEATURES[self.time_features].as_column
+        left_out = None if used else self.time_column
         return [name for name in self.schema_.names(*kinds) if name != left_out]
 
     def _learn_waves(self, table: RawTable) -> Waves | None:
