@@ -37,6 +37,8 @@ CONFIGS: dict[str, dict] = {
     "none": {"time_features": "none"},
     "past, prediction": {"past_only": "prediction"},
     "past, always": {"past_only": "always"},
+    "seasons + past": {"time_features": "seasons", "past_only": "prediction"},
+    "seasons + last": {"time_features": "seasons", "validation_rows": "last"},
 }
 
 
