@@ -30,9 +30,9 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         time_column: name or position of the column, of dates or numbers, that says when
             a row happened, in tables that drift in time; a missing time counts as the
             latest of `fit`. The next two, and `validation_rows`, say what is done.
-        time_features: the time column becomes what any "column" does, "fourier"
-            features (trend, year, week, day; of numbers, parts of their span), "both"
-            of these, "seasons" (no trend), or "none".
+        time_features: the time column becomes "seasons" (waves of year, week and day;
+            of numbers, of parts of their span), "fourier" (these and a trend), what any
+            "column" does, "both", or "none".
         past_only: a row is answered by rows not later than itself: "never", in
             "prediction" (and when judged), or "always", in training as well.
         indicators: add a column that tells where a number was missing.
