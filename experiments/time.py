@@ -35,9 +35,9 @@ CONFIGS: dict[str, dict] = {
     "seasons": {"time_features": "seasons"},
     "both": {"time_features": "both"},
     "none": {"time_features": "none"},
-    "past, prediction": {"past_only": "prediction"},
+    "past, judging": {"past_only": "judging"},
     "past, always": {"past_only": "always"},
-    "seasons + past": {"time_features": "seasons", "past_only": "prediction"},
+    "seasons + judging": {"time_features": "seasons", "past_only": "judging"},
     "seasons + last": {"time_features": "seasons", "validation_rows": "last"},
 }
 
@@ -136,7 +136,7 @@ def compare(records: pd.DataFrame) -> str:
         known = records.dropna(subset=column)
         pairs = known.pivot_table(index="config", columns=["table", "seed"])[column]
         shares = np.exp(np.log(pairs / pairs.loc["base"]).T.groupby("table").mean()).T
-        shares.insert(0, "all", np.exp(np.log(shares).mean(axis=1)))
+        shares.insert(0, "all", np.exp(np.log(shares).mean(axis=1, skipna=False)))
         order = [config for config in CONFIGS if config in shares.index]
         said.append(
             f"{column}, of the base's\n{shares.loc[order].round(3).to_string()}"

@@ -77,7 +77,19 @@ def test_neighbors_are_of_the_past(n_members):
         assert np.isinf(found.distances[later]).all()
 
 
-@pytest.mark.parametrize("past_only", ["never", "prediction", "always"])
+def test_only_judging_and_always_change_what_is_learned():
+    future = FRAME.assign(day=pd.Timestamp("2030-01-01"))
+    told = {}
+    for past_only in ("never", "prediction", "judging", "always"):
+        model = ModernNCARegressor(**{**TOLD, "past_only": past_only})
+        told[past_only] = model.fit(FRAME, NUMBERS).predict(future)
+        told[past_only, "score"] = model.history_[0].score
+    np.testing.assert_array_equal(told["prediction"], told["never"])
+    assert told["judging", "score"] != told["never", "score"]
+    assert (told["always"] != told["never"]).any()
+
+
+@pytest.mark.parametrize("past_only", ["never", "prediction", "judging", "always"])
 def test_later_rows_are_all_told_what_all_rows_say(past_only):
     model = ModernNCARegressor(**{**TOLD, "past_only": past_only}).fit(FRAME, NUMBERS)
     whole = model.predict(FRAME.assign(day=pd.Timestamp("2030-01-01")))
@@ -179,7 +191,7 @@ def test_rows_may_all_have_happened_at_once():
         ({"time_features": "none"}, "time_features='none' needs .* time_column"),
         (
             {"time_column": "day", "past_only": "yes"},
-            "Unknown past_only 'yes'; choose one of: always, never, prediction",
+            "Unknown past_only 'yes'; choose one of: always, judging, never, predic",
         ),
         (
             {"time_column": "day", "validation_rows": "first"},

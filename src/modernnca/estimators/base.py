@@ -25,6 +25,7 @@ from modernnca.estimators.guard import fallbacks
 from modernnca.estimators.parts import Part, join
 from modernnca.estimators.progress import progress
 from modernnca.estimators.settings import (
+    PAST_ONLY,
     Settings,
     Task,
     batch_size_for,
@@ -158,7 +159,7 @@ class BaseModernNCA(TransformerMixin, Arguments):
         Where plain k-NN, or a constant, does better on these rows, it is kept instead,
         and `fallback_` says which.
         """
-        asking = self._asking(judges.table)
+        asking = self._asking_to_judge(judges.table)
         judge, learned = self._judge(judges), self.settings_
         self._remember(fit_part, nets)
         votes = self._vote(asking)
@@ -356,6 +357,8 @@ class BaseModernNCA(TransformerMixin, Arguments):
         ).fit(fit_part.table)
         self.target_.fit(fit_part.y)
         fit = self._labeled(fit_part)
+        if not self._judged_by_the_past:
+            fit = fit._replace(moments=None)
         if stop_part is not None:
             stop_part = self._judges(stop_part, seeds[0])
         stop = None if stop_part is None else self._labeled(stop_part)
@@ -477,6 +480,15 @@ class BaseModernNCA(TransformerMixin, Arguments):
         if moments is not None:
             moments = moments.to(self._device)
         return Asking(self._rows(table).to(self._device), moments)
+
+    @property
+    def _judged_by_the_past(self) -> bool:
+        return PAST_ONLY[self.settings_.past_only] >= PAST_ONLY["judging"]
+
+    def _asking_to_judge(self, table: RawTable) -> Asking:
+        """Encode held-out rows that ask in order to judge the answers."""
+        asking = self._asking(table)
+        return asking if self._judged_by_the_past else asking._replace(moments=None)
 
     def _labeled(self, part: Part) -> Labeled:
         """Encode a part: rows, values, labels, weights, moments; on the device."""

@@ -34,7 +34,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             of numbers, of parts of their span), "fourier" (these and a trend), what any
             "column" does, "both", or "none".
         past_only: a row is answered by rows not later than itself: "never", in
-            "prediction" (and when judged), or "always", in training as well.
+            "prediction", when it is held out and "judging" too, or "always", in
+            training as well.
         indicators: add a column that tells where a number was missing.
         few_values: numbers with at most so many values skip the encoding.
         scale_columns: learn a scale for each column of numbers, before the encoding.

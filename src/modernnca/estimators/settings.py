@@ -29,7 +29,8 @@ TIES = {"loss": None, "later": None}
 _YES_OR_NO = ("indicators", "scale_columns", "calibrate", "guard")
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
-PAST_ONLY = {"never": None, "prediction": None, "always": None}
+# Each does what those before it do, and more.
+PAST_ONLY = {"never": 0, "prediction": 1, "judging": 2, "always": 3}
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ def _parts(model: Any, given: Given) -> tuple[Part, Part]:
 
 def _votes(model: Any, table: RawTable) -> Tensor:
     """The mean vote of the members, (B, V)."""
-    return torch.from_numpy(model._vote(model._asking(table)))
+    return torch.from_numpy(model._vote(model._asking_to_judge(table)))
 
 
 def _digest(model: Any, metric: Metric, parts: tuple[Part, ...]) -> str:
