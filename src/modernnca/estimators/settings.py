@@ -60,7 +60,7 @@ class Settings:
     head: str = "fused"
     sampler: str = "random"
     sample_rate: float = 0.5
-    max_sampled: int | None = 1024
+    max_sampled: int | None = 4096
     sample_exponent: float = 1.0
     prediction: str = "soft"
     n_neighbors: int = 5
@@ -79,7 +79,7 @@ class Settings:
     validation_rows: str = "random"
     time_features: str = "seasons"
     past_only: str = "prediction"
-    n_members: int = 3
+    n_members: int = 4
     variety: str = "mixed"
     refit: str | None = "remember"
     calibrate: bool = True
