@@ -72,4 +72,5 @@ def build_method(settings: Settings, learns_from: Task) -> Method:
         label_smoothing=settings.label_smoothing,
         fused=settings.head == "fused",
         n_knots=settings.n_knots,
+        learn_from_past=settings.past_only == "always",
     )
