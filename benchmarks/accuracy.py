@@ -15,25 +15,18 @@ for machines without Parquet, see portable.py.
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from modernnca.bench.folders import names_in, open_folder
-from modernnca.bench.job import Job, Record
-from modernnca.bench.run import PRELOAD, Runner
-from modernnca.bench.store import Store
-from modernnca.execute import Limits, Needs, Pool
+from fits import main, records_of, tables_in, third
+from modernnca.bench.job import Job
 from modernnca.stats.intervals import relative_improvement
 from modernnca.stats.ranks import average_ranks
 from modernnca.stats.summary import TASK_GROUPS, complete, losses, summarize
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "experiments"))
-from ingredients import third as third_of  # noqa: E402
-
 SCORES = ("accuracy", "log-loss", "auc", "rmse", "mae", "r2")
 COSTS = ("fit_seconds", "predict_seconds", "peak_bytes", "n_train", "n_columns")
 _REFIT = {"refit": True}
@@ -48,74 +41,39 @@ METHODS: dict[str, tuple[str, dict]] = {
 }
 
 
-def size_of(data: Path, name: str) -> int:
-    """How many cells a table has."""
-    folder = open_folder(data / name)
-    return (folder.n_rows or 0) * (folder.n_columns or 0)
-
-
-def jobs_for(tables: list[str], labels: list[str], seeds: range) -> list[Job]:
+def jobs(asked: argparse.Namespace) -> list[Job]:
     """All fits, in the order in which they are run."""
+    labels = asked.methods.split(";") if asked.methods else list(METHODS)
     return [
         Job(table, method, seed=seed, settings=json.dumps(settings), label=label)
-        for seed in seeds
-        for table in tables
+        for seed in range(asked.seeds)
+        for table in tables_in(asked.data, asked.tables)
         for label in labels
         for method, settings in [METHODS[label]]
     ]
 
 
-def tell(record: Record) -> None:
-    """One line for each fit."""
-    job, scores = record.job, record.scores
-    said = (
-        f"{next(iter(scores.values())):.4g}" if scores else (record.error or "")[-80:]
-    )
-    took = record.facts.get("fit_seconds", 0.0)
-    print(
-        f"{job.dataset} {job.label} {job.seed} {record.status} {said} {took:.0f} s",
-        flush=True,
-    )
-
-
-def run(asked: argparse.Namespace) -> None:
-    """Fit what is missing."""
-    tables = sorted(names_in(asked.data), key=lambda name: size_of(asked.data, name))
-    if asked.tables:
-        tables = [name for name in tables if name in asked.tables.split(",")]
-    labels = asked.methods.split(";") if asked.methods else list(METHODS)
-    jobs = jobs_for(tables, labels, range(asked.first_seed, asked.seeds))
-    runner = Runner(
-        Store(asked.store),
-        Pool(asked.workers, preload=PRELOAD),
-        data=asked.data.absolute(),
-        limits=Limits(asked.time_limit),
-        needs=Needs(),
-    )
-    print(f"{len(runner.missing(jobs))} of {len(jobs)} fits are missing.", flush=True)
-    runner.run(jobs, tell)
-
-
 def lines_of(stores: list[Path]) -> pd.DataFrame:
     """One line for each fit of the stores."""
-    kept = ("dataset", "task", "method", "seed", "status", *SCORES, *COSTS)
-    lines = []
-    for path in stores:
-        records = {each.job.key: each for each in Store(path).records()}
-        frame = Store(path).frame()
-        frame = frame[frame["method"].isin(METHODS)]
-        machine = [machine_of(records[key].provenance) for key in frame["key"]]
-        lines.append(frame[list(kept)].assign(machine=machine))
-    found = pd.concat(lines).drop_duplicates(["dataset", "method", "seed"])
+    lines = [
+        {
+            "dataset": record.job.dataset,
+            "task": record.task,
+            "third": third(record.job.dataset),
+            "method": record.job.label,
+            "seed": record.job.seed,
+            "status": record.status,
+            **{name: record.scores.get(name) for name in SCORES},
+            **{name: record.facts.get(name) for name in COSTS},
+            "machine": record.provenance.get("gpu") or "CPU",
+            "commit": record.provenance.get("commit"),
+        }
+        for record in records_of(stores)
+        if record.job.label in METHODS
+    ]
+    found = pd.DataFrame(lines).sort_values(["dataset", "method", "seed"])
     # A fit that failed does not know its task.
-    found["task"] = found.groupby("dataset")["task"].transform("max")
-    third = ["confirm" if third_of(n) == "confirm" else "choose" for n in found.dataset]
-    return found.assign(third=third).sort_values(["dataset", "method", "seed"])
-
-
-def machine_of(provenance: dict) -> str:
-    """Where a fit ran."""
-    return str(provenance.get("gpu") or "cpu")
+    return found.assign(task=found.groupby("dataset")["task"].transform("max"))
 
 
 def summary(lines: pd.DataFrame) -> list[str]:
@@ -124,15 +82,15 @@ def summary(lines: pd.DataFrame) -> list[str]:
     scores = summarize(records)
     text = ["| ours over | tables | group | ratio | 95 % | better/worse |"]
     text += ["| --- | --- | --- | --- | --- | --- |"]
-    for third in ("all", "choose", "confirm"):
-        some = lines["dataset"][(lines["third"] == third) | (third == "all")]
+    for name in ("all", "choose", "confirm"):
+        some = lines["dataset"][(lines["third"] == name) | (name == "all")]
         part = scores[scores["dataset"].isin(some)]
         for other in list(METHODS)[1:]:
             pair = part[part["method"].isin(["ModernNCA", other])]
             for row in relative_improvement(pair, "ModernNCA", other).itertuples():
                 if row.task_group != "all":
                     text.append(
-                        f"| {other} | {row.n}, {third} | {row.task_group} | "
+                        f"| {other} | {row.n}, {name} | {row.task_group} | "
                         f"{row.ratio:.3f} | {row.low:.3f} to {row.high:.3f} | "
                         f"{row.wins}/{row.losses} |"
                     )
@@ -196,26 +154,5 @@ def judge(asked: argparse.Namespace) -> None:
     print("\n".join(text))
 
 
-def main() -> None:
-    """Run or judge."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    commands = parser.add_subparsers(required=True)
-    running = commands.add_parser("run", help="fit what is missing")
-    running.set_defaults(command=run)
-    running.add_argument("--data", type=Path, required=True)
-    running.add_argument("--store", type=Path, required=True)
-    running.add_argument("--methods", help=f"some of: {';'.join(METHODS)}")
-    running.add_argument("--tables", help="a,b,c; otherwise all of the folder")
-    running.add_argument("--seeds", type=int, default=3)
-    running.add_argument("--first-seed", type=int, default=0)
-    running.add_argument("--workers", type=int)
-    running.add_argument("--time-limit", type=float, help="seconds for one fit")
-    judging = commands.add_parser("judge", help="compare what there is")
-    judging.set_defaults(command=judge)
-    judging.add_argument("--store", type=Path, action="append", required=True)
-    asked = parser.parse_args()
-    asked.command(asked)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, jobs, judge)
