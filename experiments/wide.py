@@ -38,7 +38,7 @@ def net(**settings) -> Way:
     """A model of ours, stopped by the validation rows, which are remembered."""
 
     def way(train: Part, val: Part, X: pd.DataFrame) -> np.ndarray:
-        model = ModernNCAClassifier(random_state=0, device="cpu", **settings)
+        model = ModernNCAClassifier(**{"random_state": 0, "device": "cpu", **settings})
         return model.fit(*train, eval_set=val).predict_proba(X)
 
     return way
@@ -81,8 +81,9 @@ def subspaces(n_members: int, n_columns: int, **settings) -> Way:
     def way(train: Part, val: Part, X: pd.DataFrame) -> np.ndarray:
         names, found = order(train)[:n_columns], []
         for seed in range(n_members):
-            own = np.random.RandomState(seed).permutation(names)[: len(names) // 2]
-            alone = net(n_members=1, wide=False, guard=False, **settings)
+            half = np.random.RandomState(seed).permutation(names)[: len(names) // 2]
+            own = train[0].columns[train[0].columns.isin(half)]
+            alone = net(random_state=seed, guard=False, **ALONE, **settings)
             parts = [(part[own], y) for part, y in (train, val)]
             found.append(alone(*parts, X[own]))
         return np.mean(found, axis=0)
@@ -122,7 +123,7 @@ WAYS: dict[str, Way] = {
     "one net": net(n_members=1),
     "one net, plain": net(**ALONE, **PLAIN),
     "three nets, plain": net(wide=False, **PLAIN),
-    **{f"first {k}": first(k, net(**ALONE)) for k in (16, 64, 256, 512)},
+    **{f"first {k}": first(k, net(**ALONE)) for k in (8, 16, 64, 256, 512)},
     **{
         f"first {k}, plain": first(k, net(**ALONE, **PLAIN))
         for k in (16, 64, 256, 512, 1024, 2048, 4096)
