@@ -41,7 +41,7 @@ SMALL = {
 # Rates for methods that by default take many small steps.
 RATES = {"node": 0.03, "danets": 0.008}
 WITHOUT_CHANCE = ("knn", "svm")
-LINEAR = ("svm",)
+LINEAR = ("svm", "nca")
 LABELS = np.array(["no", "yes", "Maybe", "0", "unheard of", "ß", "g", "h", "i", "j"])
 
 

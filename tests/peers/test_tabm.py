@@ -20,9 +20,6 @@ SIZES = {
     "n_blocks": 2,
     "d_block": 8,
     "dropout": 0.0,
-    "n_frequencies": 5,
-    "frequency_scale": 0.3,
-    "d_encoding": 4,
 }
 
 
@@ -33,7 +30,7 @@ def a_tabm(shape, **changes):
 
 def by_hand(net, rows, member):
     """The answer of one member: each layer is s * (W (r * x)) + b, then ReLU."""
-    x = net.encoded(rows)
+    x = net.flat(rows)
     _, backbone, head = net.nets
     for block in backbone.blocks:
         layer = block[0]
@@ -57,11 +54,13 @@ def test_members_share_the_weights_and_begin_apart_by_column():
     _, shape = some_rows()
     net = a_tabm(shape)
     first, second = (block[0] for block in net.nets[1].blocks)
-    assert first.weight.shape == (8, net.encoded.d_out)  # one for all members
-    scales = first.r.split(net.encoded.widths, dim=1)
+    assert first.weight.shape == (8, net.flat.d_out)  # one for all members
+    widths = [*[1] * (shape.n_numbers + shape.n_plain), *shape.levels]
+    scales = first.r.split(widths, dim=1)
     assert all((part == part[:, :1]).all() for part in scales)  # one for each column
     starts = torch.stack([part[:, 0] for part in scales], 1)  # (K, columns)
-    assert len(starts.unique()) == starts.numel()
+    assert set(starts.unique().tolist()) == {-1.0, 1.0}
+    assert len(starts.unique(dim=0)) > 1
     assert (second.r == 1).all()
     assert (first.s == 1).all()
 
@@ -100,10 +99,26 @@ def test_the_loss_is_the_mean_of_the_losses_of_the_members(criterion):
         generator=torch.Generator(),
     )
     batch = torch.tensor([4, 0, 1])
-    each = net.members(rows.take(batch))  # (3, K, V)
-    expected = torch.stack([criterion(each[:, k], y[batch]) for k in range(3)]).mean()
-    assert torch.allclose(learner.loss(batch), expected, atol=1e-6)
-    assert learner.loss(batch) > criterion(net(rows.take(batch)), y[batch])  # Jensen
+    losses = []
+    for k in range(3):
+        own = learner.orders[batch, k]
+        losses.append(criterion(net.members(rows.take(own))[:, k], y[own]))
+    assert torch.allclose(learner.loss(batch), torch.stack(losses).mean(), atol=1e-6)
+
+
+def test_every_member_sees_every_row_once_an_epoch_in_an_order_of_its_own():
+    rows, shape = some_rows()
+    examples = Examples(rows, torch.zeros(6))
+    learner = EachMember(
+        a_tabm(shape),
+        examples,
+        examples,
+        criterion=squared,
+        judge=lambda answers: (0.0, 0.0),
+        generator=torch.Generator().manual_seed(0),
+    )
+    assert (learner.orders.sort(0).values == torch.arange(6)[:, None]).all()
+    assert len(learner.orders.T.unique(dim=0)) == 3
 
 
 def test_members_do_not_teach_each_other():

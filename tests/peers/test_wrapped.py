@@ -136,3 +136,30 @@ def test_boosting_takes_few_rows(boosted):
     labels[:2] = "same", "other"
     model = fit(name, "binclass", X, labels, **{steps: 5})
     assert model.predict_proba(X).shape == (4, 2)
+
+
+@pytest.mark.parametrize("name", ["catboost", "lightgbm", "xgboost"])
+@pytest.mark.parametrize("task", ["binclass", "regression"])
+def test_refitted_boosting_has_as_many_rounds_as_found_on_all_rows(name, task):
+    pytest.importorskip(name)
+    X, labels, numbers = some_table(300)
+    X = pd.DataFrame(X, columns=list("abcd")).assign(
+        e=np.where(X[:, 3] > 0, "up", "down")
+    )
+    rng = np.random.RandomState(1)  # noise, so that many rounds are too many
+    y = numbers + rng.randn(300) if task == "regression" else labels.copy()
+    if task == "binclass":
+        y[rng.rand(300) < 0.3] = "same"
+    few = {"iterations" if name == "catboost" else "n_estimators": 300}
+    stop = (X[200:], y[200:])
+    short = fit(name, task, X[:200], y[:200], eval_set=stop, **few)
+    twice = fit(name, task, X[:200], y[:200], eval_set=stop, refit=True, **few)
+    fresh = peer(name).build(task, seed=0, settings={})
+    fresh.columns, fresh.target_ = twice.columns, twice.target_
+    own = {key: value for key, value in twice._own().items() if "early" not in key}
+    fresh.model = fresh.estimator(**{**own, twice.rounds: short.n_rounds()})
+    seen = type("Seen", (), {"x": fresh._see(X), "y": fresh.target_.encode(y)})
+    fresh.learn(seen, None, np.inf)
+    assert 1 <= short.n_rounds() < 300
+    assert np.allclose(twice.answer(twice._see(X)), fresh.answer(fresh._see(X)))
+    assert not np.allclose(twice.answer(twice._see(X)), short.answer(short._see(X)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from modernnca.bench.dataset import Dataset
+from modernnca.bench.embed import RawColumns, look, some_rows
 from modernnca.bench.meter import Meter
 from modernnca.bench.metrics import LOWER_IS_BETTER, MAIN, score_all
 from modernnca.bench.provenance import now, provenance
@@ -20,7 +21,7 @@ from modernnca.peers import peer
 from modernnca.peers.base import Model, Report
 from modernnca.tune.search import Found, search
 
-KINDS = ("fit", "search")
+KINDS = ("fit", "search", "embed")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Job:
             settings are used.
         settings: overrides, as JSON text, so that a job can be hashed.
         label: what the method is called in tables, if not by its name.
-        kind: "fit" gives a prediction; "search" gives settings.
+        kind: "fit" gives a prediction; "search" gives settings; "embed" gives a map of
+            the learned space.
     """
 
     dataset: str
@@ -101,7 +103,8 @@ def run_job(work: Work) -> Record:
     """Run one job here."""
     dataset = read_dataset(work.job.dataset, data=work.data)
     parts = split_rows(dataset, work.job.split)
-    return (_search if work.job.kind == "search" else _fit)(work, dataset, parts)
+    way = {"fit": _fit, "search": _search, "embed": _embed}[work.job.kind]
+    return way(work, dataset, parts)
 
 
 def _fit(work: Work, dataset: Dataset, parts: Parts) -> Record:
@@ -161,6 +164,44 @@ def predict(
     if dataset.task == "regression":
         return None, np.asarray(model.predict(asked), dtype=np.float64)
     return np.asarray(model.classes_), np.asarray(model.predict_proba(asked))
+
+
+def _embed(work: Work, dataset: Dataset, parts: Parts) -> Record:
+    job = work.job
+    used = json.loads(job.settings)
+    model: Any = RawColumns()
+    if job.method != "raw":
+        model = peer(job.method).build(dataset.task, seed=job.seed, settings=used)
+    with Meter() as fitting:
+        fit(model, dataset, parts)
+    rows = some_rows(parts.test, job.seed)
+    y, classes = dataset.y[rows], dataset.classes
+    with Meter() as looking:
+        space = model.transform(dataset.X.iloc[rows])
+        drawn, scores = look(space, y, classes=classes is not None, seed=job.seed)
+    names = None
+    if classes is not None:
+        names = [str(label) for label in classes]
+        y = np.searchsorted(classes, y)
+    return Record(
+        job,
+        "done",
+        task=dataset.task,
+        scores=scores,
+        used=used,
+        facts={
+            "fit_seconds": fitting.seconds,
+            "predict_seconds": looking.seconds,
+            "n_train": len(parts.train),
+            "n_test": len(rows),
+            "n_columns": dataset.X.shape[1],
+            "d_space": space.shape[1],
+        },
+        provenance=provenance(),
+        classes=names,
+        prediction=drawn.astype(np.float32),
+        truth=y,
+    )
 
 
 def _search(work: Work, dataset: Dataset, parts: Parts) -> Record:

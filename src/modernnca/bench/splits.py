@@ -3,6 +3,8 @@
 Splits, by name:
     given     the split that comes with the table; what it lacks is drawn with seed 0
     random-K  drawn with seed K: 64 % train, 16 % val, 20 % test
+    in-order  the last 20 % of the rows for test, 16 % before them for val: for tables
+              that go on with time
 """
 
 import re
@@ -36,6 +38,8 @@ def split_rows(dataset: Dataset, name: str) -> Parts:
     >>> [len(rows) for rows in split_rows(read_dataset("builtin:iris"), "random-3")]
     [96, 24, 30]
     """
+    if name == "in-order":
+        return _in_order(dataset)
     given, seed = _given_and_seed(dataset, name)
     there = dataset.has_target
     if given is None:
@@ -55,6 +59,18 @@ def split_rows(dataset: Dataset, name: str) -> Parts:
     return Parts(**rows)
 
 
+def _in_order(dataset: Dataset) -> Parts:
+    rows = np.flatnonzero(dataset.has_target)
+    if len(rows) < _FEWEST_ROWS:
+        raise TableError(
+            f"{dataset.name!r} has {len(rows)} rows with a target; "
+            f"the split 'in-order' takes at least {_FEWEST_ROWS}."
+        )
+    n_test = round(_SHARE * len(rows))
+    n_val = round(_SHARE * (len(rows) - n_test))
+    return Parts(*np.split(rows, [len(rows) - n_test - n_val, len(rows) - n_test]))
+
+
 def _given_and_seed(
     dataset: Dataset, name: str
 ) -> tuple[dict[str, np.ndarray] | None, int]:
@@ -63,7 +79,8 @@ def _given_and_seed(
     match = re.fullmatch(r"random-(\d{1,9})", name)
     if match is None:
         raise ValueError(
-            f"Unknown split {name!r}; choose 'given', or 'random-0' or another seed."
+            f"Unknown split {name!r}; choose 'given', 'in-order', or 'random-0' "
+            "or another seed."
         )
     return None, int(match[1])
 

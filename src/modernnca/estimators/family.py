@@ -77,6 +77,7 @@ class NCAClassifier(ModernNCAClassifier):
         device="auto",
         random_state=None,
         verbose=0,
+        callbacks=(),
     ):
         super().__init__(
             numbers=numbers,
@@ -98,6 +99,7 @@ class NCAClassifier(ModernNCAClassifier):
             device=device,
             random_state=random_state,
             verbose=verbose,
+            callbacks=callbacks,
         )
         self.version = version
 

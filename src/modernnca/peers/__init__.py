@@ -10,6 +10,8 @@ PEERS: dict[str, str] = {
     "modernnca": "modernnca",
     "modernnca-paper": "modernnca_paper",
     "l-nca": "l_nca",
+    "nca": "nca",
+    "tabcon": "tabcon",
     "knn": "knn",
     "svm": "svm",
     "random-forest": "random_forest",

@@ -17,6 +17,7 @@ class CatBoost(Wrapped):
     columns: Frame
     columns_type = Frame
     stops = True
+    rounds = "iterations"
 
     def estimator(self, **settings: Any) -> Any:
         """Of the authors' package."""
@@ -50,6 +51,10 @@ class CatBoost(Wrapped):
             cat_features=self.columns.categorical,
             callbacks=[Clock()],
         )
+
+    def n_rounds(self) -> int:
+        """Trees up to the best one."""
+        return int(self.model.tree_count_)
 
     def put_away(self) -> dict[str, Any]:
         """The model in the library's format, which it writes to paths only."""

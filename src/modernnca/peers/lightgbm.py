@@ -18,6 +18,7 @@ class LightGBM(Wrapped):
 
     columns_type = Frame
     stops = True
+    rounds = "n_estimators"
 
     def estimator(self, **settings: Any) -> Any:
         """Of the authors' package."""
@@ -36,22 +37,22 @@ class LightGBM(Wrapped):
         from lightgbm import early_stopping
         from lightgbm.callback import EarlyStopException
 
-        assert stop is not None
-
         def look_at_the_clock(step: Any) -> None:
             if time.monotonic() >= ends:
                 raise EarlyStopException(step.iteration, step.evaluation_result_list)
 
-        quiet = early_stopping(_PATIENCE, verbose=False)
-        self.model.fit(
-            fit.x,
-            fit.y,
-            eval_X=stop.x,
-            eval_y=stop.y,
-            callbacks=[quiet, look_at_the_clock],
-        )
+        watch = {}
+        callbacks: list[Any] = [look_at_the_clock]
+        if stop is not None:
+            watch = {"eval_X": stop.x, "eval_y": stop.y}
+            callbacks.append(early_stopping(_PATIENCE, verbose=False))
+        self.model.fit(fit.x, fit.y, callbacks=callbacks, **watch)
         # The best trees only, and what a file can hold.
         self._read(self.model.booster_.model_to_string())
+
+    def n_rounds(self) -> int:
+        """Rounds up to the best one."""
+        return int(self.model.best_iteration_)
 
     def answer(self, x: Any) -> np.ndarray:
         """Probabilities (B, V), or standardized numbers (B,)."""

@@ -171,6 +171,15 @@ class NetModel:
             return self.target_.decode(answers.squeeze(1).cpu().numpy())
         return self.target_.decode(answers.argmax(1).cpu().numpy())
 
+    def transform(self, X: Any) -> np.ndarray:
+        """Embed rows (B, D), if the net has a space in which it looks for neighbors."""
+        embed = getattr(self.module_, "embed", None)
+        if embed is None:
+            raise TypeError(f"The method {self.name!r} has no embedding to give.")
+        self.module_.eval()
+        with torch.inference_mode():
+            return embed(self._rows(read_table(X))).cpu().numpy()
+
     def save(self, path: Any) -> None:
         """Write all that was learned to one file, in which nothing can be executed."""
         tree = {

@@ -1,10 +1,11 @@
 """TabM: many plain nets in one, which share weights but for a few of each one's own."""
 
+import torch
 from torch import Tensor, nn
 
 from modernnca.core.rows import Rows
 from modernnca.peers.base import Peer, imported
-from modernnca.peers.mlp_plr import Encoded
+from modernnca.peers.inputs import Flat
 from modernnca.peers.net import TableShape, net_maker
 from modernnca.train.supervised import Supervised
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
@@ -23,36 +24,36 @@ class TabM(nn.Module):
         n_blocks: int,
         d_block: int,
         dropout: float,
-        n_frequencies: int,
-        frequency_scale: float,
-        d_encoding: int,
     ) -> None:
         super().__init__()
         tabm = imported("tabm", extra="peers")
-        self.encoded = Encoded(
-            shape,
-            n_frequencies=n_frequencies,
-            frequency_scale=frequency_scale,
-            d_encoding=d_encoding,
-        )
+        self.n_members = n_members
+        self.flat = Flat(shape)
         self.nets = nn.Sequential(
             tabm.EnsembleView(k=n_members),
             tabm.make_tabm_backbone(
-                d_in=self.encoded.d_out,
+                d_in=self.flat.d_out,
                 n_blocks=n_blocks,
                 d_block=d_block,
                 dropout=dropout,
                 k=n_members,
-                # Members begin with scales of their own, one for each column.
-                start_scaling_init="normal" if shape.n_numbers else "random-signs",
-                start_scaling_init_chunks=self.encoded.widths,
+                # Members begin apart by the signs of their inputs, column by column.
+                start_scaling_init="random-signs",
+                start_scaling_init_chunks=[
+                    *[1] * (shape.n_numbers + shape.n_plain),
+                    *shape.levels,
+                ],
             ),
             tabm.LinearEnsemble(d_block, shape.d_out, k=n_members),
         )
 
     def members(self, rows: Rows) -> Tensor:
-        """The answer of each member, (B, K, d_out)."""
-        return self.nets(self.encoded(rows))
+        """The answer of each member to all rows, (B, K, d_out)."""
+        return self.nets(self.flat(rows))
+
+    def each_its_own(self, rows: Rows) -> Tensor:
+        """Of B * K rows the first K ask the members in turn, and so on: (B, K, V)."""
+        return self.nets(self.flat(rows).unflatten(0, (-1, self.n_members)))
 
     def forward(self, rows: Rows) -> Tensor:
         """The mean of probabilities, as logits, or of numbers, (B, d_out)."""
@@ -63,44 +64,47 @@ class TabM(nn.Module):
 
 
 class EachMember(Supervised):
-    """The loss of each member by itself: they are many nets, not one."""
+    """The loss of each member by itself, on a batch of its own: many nets, not one."""
 
     module: TabM
 
+    def begin(self) -> None:
+        """Draw an order of the rows for each member: all see all, in other company."""
+        drawn = torch.rand(self.n_rows, self.module.n_members, generator=self.generator)
+        self.orders = drawn.argsort(0).to(self.fit.y.device)  # (N, K)
+
     def loss(self, batch: Tensor) -> Tensor:
         """The mean loss of the members."""
-        rows, y = self.examples(batch)
-        answers = self.module.members(rows)
-        n_members = answers.shape[1]
-        return self.criterion(answers.flatten(0, 1), y.repeat_interleave(n_members))
+        rows, y = self.fit.take(self.orders[batch].flatten())
+        return self.criterion(self.module.each_its_own(rows).flatten(0, 1), y)
 
 
 PEER = Peer(
     name="tabm",
     title="TabM",
     paper="Gorishniy et al., 2025",
-    source="the members are the authors' package's; encoding and training are ours",
-    differs="numbers encoded by PLR, members learn from the same batches",
+    source="the members are the authors' package's, the training is ours; defaults as "
+    "in their example and in pytabkit",
+    differs="at most 1,000 epochs; a member's batches are a fixed shuffling of the "
+    "common ones",
     extra="peers",
     make=net_maker("tabm", TabM, EachMember),
     defaults={
         "n_members": 32,
-        "n_blocks": 2,
+        "n_blocks": 3,
         "d_block": 512,
         "dropout": 0.1,
-        "n_frequencies": 77,
-        "frequency_scale": 0.0443136,
-        "d_encoding": 34,
         "learning_rate": 2e-3,
-        "weight_decay": 3e-4,
+        "weight_decay": 0.0,
+        "batch_size": 256,
+        "max_epochs": 1000,
+        "patience": 16,
+        "numbers": "quantile",
     },
     space={
         "n_blocks": Int(1, 5),
         "d_block": Int(64, 1024),
         "dropout": Maybe(Float(0.0, 0.5), 0.0),
-        "n_frequencies": Int(16, 96),
-        "frequency_scale": LogFloat(0.005, 10.0),
-        "d_encoding": Int(16, 64),
         "learning_rate": LogFloat(1e-4, 5e-3),
         "weight_decay": Maybe(LogFloat(1e-6, 1e-3), 0.0),
     },

@@ -72,6 +72,7 @@ class TabR(nn.Module):
         n_frequencies: int,
         frequency_scale: float,
         d_encoding: int,
+        encoding: str = "plr-lite",
     ) -> None:
         super().__init__()
         d_block = 2 * d_main
@@ -87,6 +88,7 @@ class TabR(nn.Module):
                 shape.n_numbers,
                 shape.n_plain,
                 shape.n_levels,
+                encoding=encoding,
                 n_frequencies=n_frequencies,
                 frequency_scale=frequency_scale,
                 d_encoding=d_encoding,
@@ -130,10 +132,14 @@ class TabR(nn.Module):
             x = x + self.hear(key, self.look_up(key.detach(), keys, n, own), keys)
         return self.predict(x)
 
+    def embed(self, rows: Rows) -> Tensor:
+        """The space in which neighbors are looked up: (N, D)."""
+        return self.to_key(self.encode(rows))
+
     def keys(self, which: Tensor) -> Tensor:
         """The keys of remembered rows."""
         rows = Rows(self.numbers, self.plain, self.codes).take(which)
-        return self.to_key(self.encode(rows))
+        return self.embed(rows)
 
     def encode(self, rows: Rows) -> Tensor:
         """Encode rows, some at a time where they are many: (N, D)."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
 from modernnca.estimators.files import read_tree, with_arrays, write_tree
 from modernnca.peers.base import Report
@@ -33,17 +34,18 @@ class Wrapped(ABC):
         name: of the peer, for files.
         task: one of `TASKS`.
         seed: of the estimator, and of the rows that are held out to stop by.
-        settings: what the estimator takes, and `time_limit`, in seconds.
+        settings: what the estimator takes; `time_limit`, in seconds; and, for one that
+            stops, `refit`: all rows, for as many rounds as the held-out ones ask for.
     """
 
     columns_type: ClassVar[type[Matrix] | type[Frame]] = Matrix
     stops: ClassVar[bool] = False  # by the `eval_set`, or else by a fifth of the rows
+    rounds: ClassVar[str] = ""  # the setting that counts them, of one that stops
 
     def __init__(self, name: str, task: str, seed: int, **settings: Any) -> None:
         self.name, self.task, self.seed, self.settings = name, task, seed, settings
         self.columns = self.columns_type()
-        own = {key: value for key, value in settings.items() if key != "time_limit"}
-        self.model = self.estimator(**own)
+        self.model = self.estimator(**self._own())
 
     # What a peer says.
 
@@ -62,6 +64,10 @@ class Wrapped(ABC):
     def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
         """Fit the estimator, until `ends` of `time.monotonic` if it can."""
         self.model.fit(fit.x, fit.y)
+
+    def n_rounds(self) -> int:
+        """How many rounds the held-out rows found best, in one that stops."""
+        raise NotImplementedError
 
     def prepare(self, x: Any) -> Any:
         """The last touch on what the estimator sees."""
@@ -90,7 +96,18 @@ class Wrapped(ABC):
         elif self.stops:
             fit, stop = self._hold_out(fit)
         self.learn(fit, stop, ends)
+        if stop is not None and self.settings.get("refit"):
+            found = {self.rounds: max(self.n_rounds(), 1)}
+            own = {**self._own(), **found}
+            own.pop("early_stopping_rounds", None)
+            self.model = self.estimator(**own)
+            self.learn(_join(fit, stop), None, ends)
         return self
+
+    def _own(self) -> dict[str, Any]:
+        """The settings that the estimator takes."""
+        ours = ("time_limit", "refit")
+        return {key: value for key, value in self.settings.items() if key not in ours}
 
     @property
     def classes_(self) -> np.ndarray:
@@ -148,6 +165,13 @@ class Wrapped(ABC):
 
 def _take(x: Any, rows: np.ndarray) -> Any:
     return x.iloc[rows] if hasattr(x, "iloc") else x[rows]
+
+
+def _join(fit: Seen, stop: Seen) -> Seen:
+    """Rows of both parts."""
+    frames = hasattr(fit.x, "iloc")
+    x = pd.concat([fit.x, stop.x]) if frames else np.concatenate([fit.x, stop.x])
+    return Seen(x, np.concatenate([fit.y, stop.y]))
 
 
 def as_array(content: bytes) -> np.ndarray:

@@ -14,6 +14,7 @@ class XGBoost(Wrapped):
 
     columns_type = Frame
     stops = True
+    rounds = "n_estimators"
 
     def estimator(self, **settings: Any) -> Any:
         """Of the authors' package."""
@@ -35,8 +36,13 @@ class XGBoost(Wrapped):
                 return time.monotonic() >= ends
 
         self.model.set_params(callbacks=[Clock()])
-        self.model.fit(fit.x, fit.y, eval_set=[stop], verbose=False)
+        watched = None if stop is None else [stop]
+        self.model.fit(fit.x, fit.y, eval_set=watched, verbose=False)
         self.model.set_params(callbacks=None)
+
+    def n_rounds(self) -> int:
+        """Rounds up to the best one."""
+        return int(self.model.best_iteration) + 1
 
     def put_away(self) -> dict[str, Any]:
         """The model in UBJSON."""
