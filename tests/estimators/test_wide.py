@@ -8,7 +8,7 @@ from modernnca.estimators.wide import is_wide
 QUICK = {"preset": "fast", "max_epochs": 6, "random_state": 0}
 
 
-def wide_table(n_rows=160, n_columns=300):
+def wide_table(n_rows=260, n_columns=300):
     rng = np.random.RandomState(0)
     x = rng.randn(n_rows, n_columns)
     frame = pd.DataFrame(x, columns=[f"gene {i}" for i in range(n_columns)])
@@ -20,7 +20,7 @@ def wide_table(n_rows=160, n_columns=300):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = wide_table()
-    return ModernNCAClassifier(**QUICK).fit(X[:120], y[:120])
+    return ModernNCAClassifier(**QUICK).fit(X[:200], y[:200])
 
 
 def test_a_wide_table_is_screened_and_says_so(fitted):
@@ -29,7 +29,7 @@ def test_a_wide_table_is_screened_and_says_so(fitted):
     assert wide.n_columns == 302
     assert wide.n_kept == len(wide.kept) < 64
     assert {"gene 3", "tissue"} <= set(wide.kept)
-    assert fitted.score(X[120:], y[120:]) > 0.7
+    assert fitted.score(X[200:], y[200:]) > 0.7
     treatment = {row["name"]: row["treatment"] for row in fitted.table_.describe()}
     assert treatment["gene 3"] == "standardized"
     left_out = [name for name, word in treatment.items() if "left out" in word]
@@ -38,9 +38,9 @@ def test_a_wide_table_is_screened_and_says_so(fitted):
 
 def test_screening_helps_where_most_columns_are_noise(fitted):
     X, y = wide_table()
-    whole = ModernNCAClassifier(**QUICK, wide=False).fit(X[:120], y[:120])
+    whole = ModernNCAClassifier(**QUICK, wide=False).fit(X[:200], y[:200])
     assert whole.wide_ is None
-    assert fitted.score(X[120:], y[120:]) > whole.score(X[120:], y[120:])
+    assert fitted.score(X[200:], y[200:]) > whole.score(X[200:], y[200:])
 
 
 def test_left_out_columns_do_not_matter_but_must_be_there(fitted):
@@ -56,8 +56,8 @@ def test_left_out_columns_do_not_matter_but_must_be_there(fitted):
 def test_names_neighbors_and_files_work_as_ever(fitted, tmp_path):
     X, _ = wide_table()
     assert list(fitted.feature_names_in_) == list(X.columns)
-    near = fitted.kneighbors(X[:120], n_neighbors=3)
-    assert (near.indices[:, 0] == np.arange(120)).all()  # a row is nearest to itself
+    near = fitted.kneighbors(X[:200], n_neighbors=3)
+    assert (near.indices[:, 0] == np.arange(200)).all()  # a row is nearest to itself
     fitted.save(tmp_path / "wide.mnca")
     again = load(tmp_path / "wide.mnca")
     assert again.wide_ == fitted.wide_
@@ -69,9 +69,9 @@ def test_names_neighbors_and_files_work_as_ever(fitted, tmp_path):
 def test_numbers_are_screened_too(refit):
     X, _ = wide_table()
     y = 100 + 5 * X["gene 3"]
-    model = ModernNCARegressor(**QUICK, refit=refit).fit(X[:120], y[:120])
+    model = ModernNCARegressor(**QUICK, refit=refit).fit(X[:200], y[:200])
     assert "gene 3" in model.wide_.kept
-    assert model.score(X[120:], y[120:]) > 0.3
+    assert model.score(X[200:], y[200:]) > 0.3
 
 
 def test_too_many_numbers_are_not_encoded():

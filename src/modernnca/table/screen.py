@@ -49,15 +49,15 @@ def screen(
 
     `names` are those of the P columns; `values` (N, V) are one-hot classes, or numbers
     (N, 1). Kept are as many columns as can be (up to 512; up to 4,096 if those are too
-    few) without being worse in the folds than the best number of them by the standard
-    error of the difference.
+    few) without being worse in the folds than the best number of them, by two standard
+    errors of the difference.
 
     >>> x = np.random.RandomState(0).randn(200, 300)
     >>> values = np.eye(2)[(x[:, 3] + x[:, 7] > 0).astype(int)]
     >>> table, names = Spread(x, np.arange(300), 0), [f"x{i}" for i in range(300)]
     >>> found = screen(table, names, values, seed=0)
     >>> found.n_kept, sorted(found.kept[:2])
-    (8, ['x3', 'x7'])
+    (32, ['x3', 'x7'])
     """
     tried = _numbers_to_try(len(names))
     losses = _losses(table, values, tried, seed=seed)
@@ -88,7 +88,7 @@ def _numbers_to_try(n_columns: int) -> list[int]:
 def _choose(tried: list[int], losses: np.ndarray) -> int:
     """The number to keep, by what each row lost with each number tried, (T, N)."""
     worse = losses - losses[losses.mean(1).argmin()]
-    surely = worse.mean(1) > worse.std(1) / losses.shape[1] ** 0.5
+    surely = worse.mean(1) > 2 * worse.std(1) / losses.shape[1] ** 0.5
     good = [n for n, bad in zip(tried, surely, strict=True) if not bad]
     return max([n for n in good if n <= ENOUGH] or good)
 
