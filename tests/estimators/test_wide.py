@@ -90,6 +90,16 @@ def test_an_encoding_that_was_asked_for_stays():
     assert told.fit(X.iloc[:, :700], y).settings_.encoding == "periodic"
 
 
+@pytest.mark.parametrize("n_rows", [2, 3, 40])
+def test_few_rows_gaps_and_the_largest_numbers(n_rows):
+    X = np.random.RandomState(0).randn(n_rows, 300)
+    X[0, :3] = np.inf, np.nan, 1e300
+    y = np.arange(n_rows) % 2
+    model = ModernNCAClassifier(**{**QUICK, "max_epochs": 1}).fit(X, y)
+    assert 8 <= model.wide_.n_kept <= model.wide_.n_columns
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 def test_nothing_changes_for_an_ordinary_table():
     X, y = wide_table(120, 60)
     on, off = (
