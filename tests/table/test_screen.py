@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from modernnca.table.evidence import Spread
-from modernnca.table.screen import Screened, screen
+from modernnca.table.screen import Screened, _choose, screen
 
 
 def told(x, values, seed=0):
@@ -48,6 +48,14 @@ def test_never_more_than_4096():
     assert found.tried[-1] == 4096
     assert found.n_columns == 5000
     assert found.n_kept <= 4096
+
+
+def test_many_rows_are_content_with_512_columns_unless_these_are_too_few():
+    tried, alike = [8, 512, 700], np.zeros((3, 600))
+    assert _choose(tried, alike, 600) == 512
+    assert _choose(tried, alike, 100) == 700
+    alike[:2] = np.arange(600) % 2
+    assert _choose(tried, alike, 600) == 700
 
 
 def test_it_comes_back_from_plain_values(noise):

@@ -48,9 +48,9 @@ def screen(
     """Choose columns, by the rows that the nets learn from.
 
     `names` are those of the P columns; `values` (N, V) are one-hot classes, or numbers
-    (N, 1). Kept are as many columns as can be (up to 512; up to 4,096 if those are too
-    few) without being worse in the folds than the best number of them, by two standard
-    errors of the difference.
+    (N, 1). Kept are as many columns as can be without being worse in the folds than the
+    best number of them, by two standard errors of the difference: up to 4,096, or up to
+    512 where these are not too few and the rows are many, for whom an encoding pays.
 
     >>> x = np.random.RandomState(0).randn(200, 300)
     >>> values = np.eye(2)[(x[:, 3] + x[:, 7] > 0).astype(int)]
@@ -61,7 +61,7 @@ def screen(
     """
     tried = _numbers_to_try(len(names))
     losses = _losses(table, values, tried, seed=seed)
-    n_kept = _choose(tried, losses)
+    n_kept = _choose(tried, losses, len(values))
     kept = None
     if n_kept < len(names):
         kept = tuple(names[column] for column in _order(table, values)[:n_kept])
@@ -85,12 +85,13 @@ def _numbers_to_try(n_columns: int) -> list[int]:
     return [*(n for n in powers if n < most), most]
 
 
-def _choose(tried: list[int], losses: np.ndarray) -> int:
+def _choose(tried: list[int], losses: np.ndarray, n_rows: int) -> int:
     """The number to keep, by what each row lost with each number tried, (T, N)."""
     worse = losses - losses[losses.mean(1).argmin()]
     surely = worse.mean(1) > 2 * worse.std(1) / losses.shape[1] ** 0.5
     good = [n for n, bad in zip(tried, surely, strict=True) if not bad]
-    return max([n for n in good if n <= ENOUGH] or good)
+    few = [n for n in good if n <= ENOUGH <= n_rows]
+    return max(few or good)
 
 
 def _losses(
