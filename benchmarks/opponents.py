@@ -1,8 +1,8 @@
 """The models that are timed: ours, the public one and deeptab's, of the same shape.
 
-Each gives a function that makes one training step, and one that predicts. The public
-model comes from the tabarena wheel (tests/parity/public_model.py), stepped as in its
-own training loop; deeptab's as its data module feeds it.
+Each gives a function that makes one training step, and one that predicts. Ours and the
+public model (from the tabarena wheel, tests/parity/public_model.py) step as in their
+own training loops, deeptab's as its data module feeds it.
 """
 
 import importlib.util
@@ -23,6 +23,7 @@ from modernnca.core.rows import Rows
 from modernnca.core.samplers import SAMPLERS
 from modernnca.core.softnn import exponential
 from modernnca.memory.exact import ExactMemory
+from modernnca.train.loop import Plan, Training
 
 sys.path.append(str(Path(__file__).parents[1]))
 from tests.parity.public_model import load_public_model
@@ -93,7 +94,10 @@ def ours(x: Tensor, y: Tensor, *, name: str = "ours", **method) -> Opponent:
         with torch.inference_mode():
             return memory[0].vote(points).mean
 
-    return Opponent(name, _stepper(net, learner.loss, len(x)), predict)
+    plan = Plan(learning_rate=0.01, weight_decay=2e-4)
+    training = Training(learner, plan, torch.Generator())
+    batches = _batches(len(x), x.device)
+    return Opponent(name, lambda: training.step(next(batches)), predict)
 
 
 def public(x: Tensor, y: Tensor) -> Opponent | None:

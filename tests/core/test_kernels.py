@@ -12,18 +12,20 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.nn.functional import one_hot
 
-TESTS = Path(__file__).with_name("test_fast_paths.py")
+from modernnca.core import fused, kernels
+from modernnca.core.distances import euclidean
+from modernnca.core.geometry import GEOMETRIES
+from modernnca.core.kernels import usable
+from modernnca.core.losses import log_loss_of_votes
+
+HERE = Path(__file__).parent
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("triton") is None, reason="pip install 'modernnca[gpu]'"
-)
-@pytest.mark.slow
-def test_the_kernels_pass_the_tests_of_the_fast_paths():
-    which = "fused_loss_is or coinciding or (streamed and not float64)"
+def run_interpreted(*arguments: str) -> None:
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", str(TESTS), "-k", which],
+        [sys.executable, "-m", "pytest", "-q", *arguments],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
@@ -33,40 +35,57 @@ def test_the_kernels_pass_the_tests_of_the_fast_paths():
     assert "passed" in result.stdout
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_a_recorded_step_is_the_step():
-    from torch.nn.functional import one_hot
-
-    from modernnca.core.distances import euclidean
-    from modernnca.core.learner import Labeled, Method, NeighborLearner
-    from modernnca.core.losses import LOSSES
-    from modernnca.core.net import Net, NetShape
-    from modernnca.core.rows import Rows
-    from modernnca.core.samplers import SAMPLERS
-    from modernnca.core.softnn import exponential
-
-    x = torch.randn(4000, 3, device="cuda")
-    values = one_hot((x[:, 0] > 0).long(), 2).float()
-    none = x.new_zeros(4000, 0)
-    net = Net(NetShape(3, 0, 0, dim=16)).cuda()
-    learner = NeighborLearner(
-        net,
-        Labeled(Rows(x, none, none.long()), values, values, None),
-        None,
-        method=Method(
-            euclidean, exponential, LOSSES["log"].classes, SAMPLERS["random"]
-        ),
-        judge=lambda votes: (0.0, 0.0),
-        generator=torch.Generator(),
+@pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="pip install 'modernnca[gpu]'"
+)
+@pytest.mark.slow
+def test_the_kernels_pass_the_tests_of_the_fast_paths():
+    which = "fused_loss_is or coinciding or (streamed and not float64) or kernels"
+    run_interpreted(
+        str(HERE / "test_fast_paths.py"),
+        str(HERE / "test_bags.py"),
+        str(Path(__file__)),
+        "-k",
+        f"({which}) and not pass_the_tests",
     )
-    batch = torch.arange(256, device="cuda")
-    others = torch.arange(1000, 3000, device="cuda")
+
+
+needs_kernels = pytest.mark.skipif(
+    not usable(torch.zeros(1, 1), 1), reason="needs TRITON_INTERPRET=1"
+)
+
+
+@needs_kernels
+@pytest.mark.parametrize("n_values", [3, 11])
+def test_kernels_cut_their_work_up_as_they_like(n_values, monkeypatch):
+    points = torch.randn(300, 7, generator=torch.Generator().manual_seed(0))
+    values = one_hot(torch.arange(300) % n_values, n_values).float()
     results = []
-    for loss in (learner._fused_loss, learner._record(batch, others)):
-        net.zero_grad()
-        value = loss(batch, others)
-        value.backward()
-        results.append((value.detach().clone(), net.linear.weight.grad.clone()))
-    for one, two in zip(*results, strict=True):
-        torch.testing.assert_close(one, two)
+    for small in (True, False):
+        if small:  # many tiles, and parts of the keys
+            for name in kernels.TILES:
+                monkeypatch.setitem(kernels.TILES, name, kernels.Tiles(16, 16, 4, 1))
+        else:
+            monkeypatch.setattr(fused, "usable", lambda *_: False)
+        x = points.clone().requires_grad_()
+        loss = fused.fused_loss(
+            x,
+            torch.tensor(0.5),
+            fused.Batch(40, values, values[:40], None, None),
+            geometry=GEOMETRIES[euclidean],
+            vote_loss=log_loss_of_votes,
+        )
+        loss.backward()
+        results.append((loss.detach(), x.grad))
+    (ours, our_slope), (theirs, their_slope) = results
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=0)
+    assert (our_slope - their_slope).abs().max() < 1e-4 * their_slope.abs().max()
+
+
+@needs_kernels
+@pytest.mark.parametrize("size", [1e-10, 1e10])
+def test_kernels_know_points_of_any_size(size):
+    points = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    halves = kernels.halve_all(points * size)
+    back = (halves.high.float() + halves.rest.float())[:, :3] / halves.unit
+    torch.testing.assert_close(back, points * size, rtol=1e-6, atol=1e-7 * size)

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.geometry import Geometry
-from modernnca.core.kernels import tug_all, usable, weigh_all
+from modernnca.core.kernels import halve_all, halve_values, hear_all, steer_all, usable
 from modernnca.core.losses import VoteLoss
 
 _LEAST = -60.0
@@ -105,8 +105,6 @@ def _loss_and_slopes(
     n_at_once: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The loss, and its slopes by points (M, D) and by temperature."""
-    # Scaled points have scaled distances: no pass over the pairs for the temperature.
-    scale = 1 / temperature if geometry.root else temperature.rsqrt()
     values = torch.nn.functional.pad(batch.values, (0, 1), value=1.0)  # (M, V + 1)
     if batch.voices is not None:
         values = values * batch.voices[:, None]
@@ -115,6 +113,11 @@ def _loss_and_slopes(
     else:
         weights = batch.weights / batch.weights.sum()
     scene = _Scene(geometry, vote_loss, batch.targets, values, weights)
+    if usable(points, values.shape[1]):
+        loss, slope, warmth = _by_kernels(points, 1 / temperature, scene)
+        return loss, slope, warmth / temperature
+    # Scaled points have scaled distances: no pass over the pairs for the temperature.
+    scale = 1 / temperature if geometry.root else temperature.rsqrt()
     loss, slope, warmth = _by_chunks(points, scale, scene, n_at_once)
     if geometry.norms and not geometry.root:
         scale = 2 * scale
@@ -174,6 +177,38 @@ def _make_pairs(points: Tensor, scale: Tensor, scene: _Scene) -> _Pairs:
     return _Pairs(keys, asking, x, lengths, floor)
 
 
+def _by_kernels(
+    points: Tensor, sharp: Tensor, scene: _Scene
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Loss, slope by points (M, D), and sum(h u): no pair is ever in memory."""
+    geometry, n_queries = scene.geometry, len(scene.weights)
+    points = points.contiguous()
+    halves = halve_all(points, geometry.middle(points))
+    norms, root = geometry.norms, geometry.root
+    words = halve_values(scene.values)
+    heard, nearest, _ = hear_all(
+        halves.first(n_queries),
+        halves,
+        words,
+        sharp=sharp,
+        norms=norms,
+        root=root,
+        alone=True,
+    )
+    loss, pull = scene.answer(heard, slice(None))
+    slope, warmth = steer_all(
+        points,
+        halves,
+        scene.values,
+        pull,
+        nearest,
+        sharp=sharp,
+        norms=norms,
+        root=root,
+    )
+    return loss, slope, warmth
+
+
 def _by_chunks(
     points: Tensor, scale: Tensor, scene: _Scene, n_at_once: int
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -182,15 +217,13 @@ def _by_chunks(
     pairs = _make_pairs(points, scale, scene)
     keys, x = pairs.keys, pairs.points
     n_at_once = min(n_at_once, n_queries)
-    by_kernels = usable(x, scene.values.shape[1])
-    count = _count_by_kernels if by_kernels else _count_by_passes
     # The only memory that pairs take.
-    room = x.new_empty(1 if by_kernels else 3, n_at_once, n_keys)
+    room = x.new_empty(3, n_at_once, n_keys)
     loss, warmth = x.new_zeros(()), x.new_zeros(())
     slope = torch.zeros_like(keys)  # in column `dim`: the sums of what pulls a key
     for start in range(0, n_queries, n_at_once):
         some = slice(start, min(start + n_at_once, n_queries))
-        part, part_warmth, h = count(pairs, scene, room[:, : some.stop - start], some)
+        part, part_warmth, h = _count(pairs, scene, room[:, : some.stop - start], some)
         loss, warmth = loss + part, warmth + part_warmth
         sums = h @ keys  # (b, W)
         slope[some, :dim] += sums[:, :dim]
@@ -203,10 +236,10 @@ def _by_chunks(
     return loss, gradient, warmth
 
 
-def _count_by_passes(
+def _count(
     pairs: _Pairs, scene: _Scene, room: Tensor, some: slice
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The loss of some queries, sum(h u), and h / u (b, M): with torch alone."""
+    """The loss of some queries, sum(h u), and h / u (b, M)."""
     u, p, h = room  # (b, M) each
     torch.mm(pairs.asking[some], pairs.keys.T, out=u)
     if scene.geometry.norms:
@@ -224,25 +257,6 @@ def _count_by_passes(
     u[:, some].fill_diagonal_(1.0)  # where h is 0, and so is their product
     warmth = torch.dot(h.view(-1), u.view(-1))
     return loss, warmth, h.div_(u) if scene.geometry.root else h
-
-
-def _count_by_kernels(
-    pairs: _Pairs, scene: _Scene, room: Tensor, some: slice
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The same with two passes over the pairs, on a GPU."""
-    geometry, u = scene.geometry, room[0]  # (b, M)
-    torch.mm(pairs.points[some], pairs.points.T, out=u)
-    heard, nearest = weigh_all(
-        u,
-        pairs.lengths,
-        scene.values,
-        first=some.start,
-        norms=geometry.norms,
-        root=geometry.root,
-    )
-    loss, pull = scene.answer(heard, some)
-    warmth = tug_all(u, scene.values, pull, nearest, root=geometry.root)
-    return loss, warmth, u
 
 
 def _loss_of_votes(

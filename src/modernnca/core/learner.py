@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from modernnca.core.bags import Bags, by_kernels, make_bags, sum_cells
 from modernnca.core.distances import Distance
 from modernnca.core.fused import Batch, fused_loss
 from modernnca.core.geometry import GEOMETRIES
@@ -14,7 +15,13 @@ from modernnca.core.knots import Cells, place_cells, place_knots
 from modernnca.core.losses import OF_VOTES, Objective
 from modernnca.core.net import Net, embed_all, embed_cells
 from modernnca.core.rows import Rows
-from modernnca.core.samplers import Crowd, Sample, Sampler
+from modernnca.core.samplers import (
+    Crowd,
+    Sample,
+    Sampler,
+    sample_batch,
+    sample_random,
+)
 from modernnca.core.softnn import Kernel, Rule, exponential, vote_in_chunks
 from modernnca.core.streaming import geometry_of, make_ready, stream_vote
 
@@ -75,18 +82,6 @@ class Method:
 _FEWEST_KNOTS = 32  # with fewer, a table is small enough to do without
 
 
-class _Whole(nn.Module):
-    """A net with the loss behind it, since what is recorded must be a module."""
-
-    def __init__(self, net: Net, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
-        super().__init__()
-        self.net, self.loss = net, loss
-
-    def forward(self, batch: Tensor, others: Tensor) -> Tensor:
-        """The loss of the rows in `batch`, answered by themselves and others."""
-        return self.loss(batch, others)
-
-
 class NeighborLearner:
     """Learn an embedding in which the neighbors of a row vote for its target.
 
@@ -121,8 +116,8 @@ class NeighborLearner:
         self._in_batch = torch.zeros(
             self.n_rows, dtype=torch.bool, device=fit.values.device
         )
-        self._recorded: tuple[tuple[int, int], Callable] | None = None
         self._knots: Tensor | None = None
+        self._bags: Bags | None = None
         self._cells: dict[int, Cells] = {}  # of the parts, by their identity
         # A small table has few cells a step, so it takes few knots to win anything.
         # Profile at 930 rows x 37 columns, one core: encoding every cell takes 70 % of
@@ -135,44 +130,29 @@ class NeighborLearner:
                 if part is not None:
                     cells = place_cells(part.rows.numbers, self._knots)
                     self._cells[id(part)] = cells
+            if by_kernels(fit.rows.numbers):
+                self._bags = make_bags(self._cells[id(fit)])
+
+    @property
+    def recordable(self) -> bool:
+        """Whether a step never waits for the device: see train.recorded."""
+        return self._in_one_pass and self._method.sampler in (
+            sample_random,
+            sample_batch,
+        )
+
+    @property
+    def _in_one_pass(self) -> bool:
+        method = self._method
+        known = method.distance in GEOMETRIES and method.objective in OF_VOTES
+        return method.fused and known and method.kernel is exponential
 
     def loss(self, batch: Tensor) -> Tensor:
         """The mean loss of the rows numbered in `batch` (B,)."""
-        method = self._method
-        sample = method.sampler(batch, self._crowd)
-        geometry = GEOMETRIES.get(method.distance)
-        vote_loss = OF_VOTES.get(method.objective)
-        known = geometry is not None and vote_loss is not None
-        soft = method.kernel is exponential and sample.silent is None
-        if not (known and soft and method.fused):
-            return self._plain_loss(batch, sample)
-        # On a GPU, hundreds of small kernels take longer to start than to run; recorded
-        # once, they start together. BatchNorm and dropout would be disturbed by the
-        # rehearsal, and the last batch has a size of its own.
-        if batch.device.type == "cuda" and self.module.shape.n_blocks == 0:
-            sizes = (len(batch), len(sample.others))
-            if self._recorded is None:
-                self._recorded = sizes, self._record(batch, sample.others)
-            if self._recorded[0] == sizes:
-                return self._recorded[1](batch, sample.others)
-        return self._fused_loss(batch, sample.others)
-
-    def _record(
-        self, batch: Tensor, others: Tensor
-    ) -> Callable[[Tensor, Tensor], Tensor]:
-        """`_fused_loss` for batches and others of these sizes, as one CUDA graph."""
-        # torch would warn that the rehearsal ran on a stream of its own, as it should.
-        quiet = getattr(
-            torch.autograd.graph, "set_warn_on_accumulate_grad_stream_mismatch", None
-        )
-        if quiet is not None:
-            quiet(False)
-        whole = _Whole(self.module, self._fused_loss)
-        sample = (batch.clone(), others.clone())
-        graphed: Any = torch.cuda.make_graphed_callables(
-            whole, sample, allow_unused_input=True
-        )
-        return cast(Callable[[Tensor, Tensor], Tensor], graphed)
+        sample = self._method.sampler(batch, self._crowd)
+        if self._in_one_pass and sample.silent is None:
+            return self._fused_loss(batch, sample.others)
+        return self._plain_loss(batch, sample)
 
     def _fused_loss(self, batch: Tensor, others: Tensor) -> Tensor:
         """The loss in one pass; no pair is kept."""
@@ -245,11 +225,15 @@ class NeighborLearner:
         rows = self._fit.rows
         if self._knots is None:
             return self.module(rows.take(together))
-        cells = self._cells[id(self._fit)].take(together)
+        cells = self._cells[id(self._fit)]
         rows = rows._replace(numbers=rows.numbers[:, :0]).take(together)
-        return self.module.forward_cells(
-            self.module.knot_table(self._knots), cells, rows
-        )
+        table = self.module.knot_table(self._knots)
+        # Bags hold the cells of all rows, so a few rows do better without.
+        if self._bags is not None and 8 * len(together) > self.n_rows:
+            summed = sum_cells(table, cells, self._bags, together)
+        else:
+            summed = cells.take(together).look_up(table)
+        return self.module.forward_cells(summed, rows)
 
     def validate(self) -> tuple[float, float]:
         """A score (higher is better) and a loss of the judging rows' predictions."""

@@ -118,9 +118,8 @@ class Net(nn.Module):
         weight = weight.unflatten(1, (n_columns, -1))  # (D, P, d)
         return torch.einsum("kpd,opd->pko", encoded, weight).flatten(0, 1)
 
-    def forward_cells(self, table: Tensor, cells: Cells, rows: Rows) -> Tensor:
-        """Embed N rows by their cells' places between knots: (N, D)."""
-        summed = cells.look_up(table)
+    def forward_cells(self, summed: Tensor, rows: Rows) -> Tensor:
+        """Embed N rows by what their cells found between knots (N, D): (N, D)."""
         return self.blocks(self.linear.add_last(summed, rows.plain, rows.codes))
 
 
@@ -162,7 +161,9 @@ def embed_cells(net: Net, rows: Rows, knots: Tensor, cells: Cells) -> Tensor:
     with evaluating(net):
         table = net.knot_table(knots)
         return _embed_in_parts(
-            lambda some: net.forward_cells(table, cells.take(some), rows.take(some)),
+            lambda some: net.forward_cells(
+                cells.take(some).look_up(table), rows.take(some)
+            ),
             len(rows.codes),
             2**16,
         )

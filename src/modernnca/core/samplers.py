@@ -68,10 +68,8 @@ def _draw_outside(batch: Tensor, n: int, crowd: Crowd) -> Tensor:
     if batch.device.type == "cuda":
         # All on the device and of known size, so that nobody waits for anybody. The
         # seed of the device's own generator is part of the training's.
-        order = torch.randperm(crowd.n_rows, device=batch.device)
-        inside = torch.zeros(crowd.n_rows, dtype=torch.uint8, device=batch.device)
-        inside.index_fill_(0, batch, 1)
-        return order[inside[order].sort(stable=True).indices[:n]]
+        lots = torch.rand(crowd.n_rows, device=batch.device).index_fill_(0, batch, 2.0)
+        return lots.argsort()[:n]
     if 4 * n > crowd.n_rows - len(batch):
         return _draw(_outside(batch, crowd.n_rows), n, crowd.generator)
     # A few of many: draw some too many, and leave out repetitions and the batch. This

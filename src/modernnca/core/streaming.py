@@ -12,7 +12,14 @@ from torch import Tensor
 
 from modernnca.core.distances import mend_near_pairs
 from modernnca.core.geometry import GEOMETRIES, Geometry
-from modernnca.core.kernels import hear_all, usable
+from modernnca.core.kernels import (
+    Halves,
+    Words,
+    halve_all,
+    halve_values,
+    hear_all,
+    usable,
+)
 from modernnca.core.softnn import Rule, Votes, exponential
 
 _LEAST = -60.0
@@ -33,6 +40,7 @@ class Ready(NamedTuple):
     keys: Tensor  # (M, D) placed
     norms: Tensor  # (M,) their squared lengths
     heard: Tensor  # (M, V + 1) values and ones, times the rows' weights
+    halved: tuple[Halves, Words] | None  # keys and heard, for kernels
 
 
 def make_ready(
@@ -44,7 +52,10 @@ def make_ready(
     heard = torch.cat([values, values.new_ones(len(values), 1)], 1)
     if log_weights is not None:
         heard = heard * log_weights.exp()[:, None]
-    return Ready(geometry, middle, placed, placed.square().sum(1), heard)
+    halved = None
+    if usable(placed, heard.shape[1]) and len(placed):
+        halved = halve_all(placed), halve_values(heard)
+    return Ready(geometry, middle, placed, placed.square().sum(1), heard, halved)
 
 
 def stream_vote(
@@ -58,7 +69,7 @@ def stream_vote(
     placed = geometry.place(query, ready.middle)
     if len(placed) == 0:
         return Votes(ready.heard[:0, :-1], ready.heard[:0, -1:])
-    if usable(placed, ready.heard.shape[1]):
+    if ready.halved is not None and placed.dtype == torch.float32:
         return _vote_by_kernel(placed, ready, temperature, mend=mend)
     return _vote_by_tiles(placed, ready, temperature, mend=mend)
 
@@ -67,14 +78,15 @@ def _vote_by_kernel(
     query: Tensor, ready: Ready, temperature: Tensor | float, *, mend: bool
 ) -> Votes:
     """Votes for placed queries (B, D); those that lost digits are counted again."""
-    geometry = ready.geometry
-    scale = 1 / temperature if geometry.root else temperature**-0.5
+    assert ready.halved is not None
+    keys, words = ready.halved
     heard, nearest, near = hear_all(
-        query * scale,
-        ready.keys * scale,
-        ready.heard,
-        norms=geometry.norms,
-        root=geometry.root,
+        halve_all(query),
+        keys,
+        words,
+        sharp=1 / temperature,
+        norms=ready.geometry.norms,
+        root=ready.geometry.root,
     )
     loud = heard[:, -1:]
     mean, log_weight = heard[:, :-1] / loud, loud.log() - nearest

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from modernnca._named import named
 from modernnca.train.optim import OPTIMIZERS
+from modernnca.train.recorded import Recorded
 from modernnca.train.stopping import Best
 
 
@@ -27,6 +28,7 @@ class Learner(Protocol):
 
     One whose pace changes also has `pace(progress) -> Pace`: called before each step
     with the share of `max_epochs` that is done, it may as well change its dropout.
+    One whose loss can be recorded (see train.recorded) says so by `recordable`.
     """
 
     n_rows: int
@@ -96,6 +98,11 @@ class Training:
         self.best = Best(learner.module, ties=plan.ties)
         self.epochs: list[Epoch] = []
         self.device = next(learner.module.parameters()).device
+        self.step: Callable[[Tensor], Tensor] = self._step
+        steady = getattr(learner, "recordable", False) and not hasattr(learner, "pace")
+        on_device = self.device.type == "cuda" and plan.optimizer.startswith("adamw")
+        if steady and on_device:
+            self.step = Recorded(self._step, self.optimizer)
 
     def run_epoch(self) -> float:
         """One pass over the rows in random order; the mean loss, NaN if time ran out.
@@ -110,7 +117,7 @@ class Training:
         for place, batch in enumerate(batches):
             done = len(self.epochs) + place / len(batches)
             self._set_pace(done / self.plan.max_epochs)
-            total += self._step(batch) * len(batch)
+            total += self.step(batch) * len(batch)
             if time.monotonic() >= self.plan.deadline:
                 return math.nan
         return total.item() / n_rows
