@@ -115,7 +115,7 @@ WAYS: dict[str, Way] = {
     "random forest": opponent(lambda: RandomForestClassifier(300, random_state=0)),
     "k-NN": opponent(lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(5))),
     "LightGBM": opponent(
-        lambda: LGBMClassifier(200, n_jobs=1, verbose=-1, random_state=0)
+        lambda: LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1, random_state=0)
     ),
     "default, wide off": net(wide=False),
     "default": net(),
