@@ -25,9 +25,8 @@ _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 _MOST_DIMENSIONS = 256
 _MOST_VALUES = 63
 _PROCESSORS = 132  # of an H200; others only lose some time
-_FULL = (
-    2.0**14
-)  # what the largest number of a matrix becomes in halves: they end at 2^16
+# What the largest number of a matrix becomes in halves, which end at 2^16.
+_FULL = 2.0**14
 
 if importlib.util.find_spec("triton") is not None:
     from modernnca.core.triton_kernels import halve, hand_back, hear, look_up, steer
@@ -96,7 +95,8 @@ def halve_all(
     if middle is None:
         middle = points.new_zeros(width)
     if unit is None:
-        least, most = points.aminmax(dim=0)
+        # aminmax would do both at once, in room for four times the points.
+        most, least = points.amax(0), points.amin(0)
         largest = torch.maximum(most - middle, middle - least).amax()
         unit = _FULL / largest.clamp_min(1e-15)
     high = points.new_empty(n_points, dim, dtype=torch.float16)

@@ -57,7 +57,7 @@ class Settings:
     head: str = "fused"
     sampler: str = "random"
     sample_rate: float = 0.5
-    max_sampled: int | None = 1024
+    max_sampled: int | None = 4096
     sample_exponent: float = 1.0
     prediction: str = "soft"
     n_neighbors: int = 5
@@ -72,7 +72,7 @@ class Settings:
     ties: str = "loss"
     max_judges: int | None = 8192
     validation_fraction: float = 0.2
-    n_members: int = 3
+    n_members: int = 4
     variety: str = "mixed"
     refit: str | None = "remember"
     calibrate: bool = True

@@ -73,6 +73,7 @@ PEER = Peer(
         "cross_dropout": 0.1,
         "hidden_dropout": 0.1,
         "learning_rate": 3e-4,
+        "batch_size": 256,
     },
     space={
         "d": Int(64, 512),

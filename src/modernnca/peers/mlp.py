@@ -35,7 +35,13 @@ PEER = Peer(
     paper="Gorishniy et al., 2021",
     source="written here: a dozen lines",
     make=net_maker("mlp", build),
-    defaults={"n_layers": 2, "d_layer": 384, "dropout": 0.1, "learning_rate": 3e-4},
+    defaults={
+        "n_layers": 2,
+        "d_layer": 384,
+        "dropout": 0.1,
+        "learning_rate": 3e-4,
+        "batch_size": 256,
+    },
     space={
         "n_layers": Int(1, 8),
         "d_layer": Int(64, 512),

@@ -81,6 +81,7 @@ PEER = Peer(
         "frequency_scale": 0.0443136,
         "d_encoding": 34,
         "learning_rate": 3e-4,
+        "batch_size": 256,
     },
     space={
         "n_layers": Int(1, 8),

@@ -71,6 +71,7 @@ PEER = Peer(
         "hidden_dropout": 0.3,
         "residual_dropout": 0.0,
         "learning_rate": 3e-4,
+        "batch_size": 256,
     },
     space={
         "n_blocks": Int(1, 8),

@@ -133,6 +133,7 @@ PEER = Peer(
         "separate": 0.01,
         "n_pairs": 50,
         "learning_rate": 1e-3,
+        "batch_size": 256,
     },
     space={
         "n_layers": Int(1, 8),
