@@ -152,3 +152,23 @@ def test_of_many_columns_only_some_are_shown(shell):
     assert "column39 " in result.stdout
     assert "column40 " not in result.stdout
     assert "... and 4 more columns." in result.stdout
+
+
+def test_the_time_column_is_told(shell, shop):
+    told = ("--time-column", "joined", "--set", "validation_rows=last")
+    result = shell("fit", shop, "-t", "spent", "-o", "m.mnca", *told, *SHORT)
+    assert result.exit_code == 0, result.stderr
+    model = load("m.mnca")
+    assert model.time_column == "joined"
+    assert len(model.clock_.times) == 12
+
+
+def test_a_time_column_that_is_not_there_or_is_the_target_is_said(shell, shop):
+    words = ("fit", shop, "-t", "spent", "-o", "m.mnca", "--time-column")
+    result = shell(*words, "joind")
+    assert result.exit_code == 1
+    assert "no column 'joind' for --time-column; did you mean 'joined'?" in (
+        " ".join(result.stderr.split())
+    )
+    result = shell(*words, "spent")
+    assert "There is no column 'spent' for --time-column" in result.stderr

@@ -236,6 +236,25 @@ def test_streamed_votes_are_the_plain_ones(distance, weighted, dtype):
     torch.testing.assert_close(votes.log_weight, expected.log_weight)
 
 
+@pytest.mark.parametrize("distance", GEOMETRIES, ids=lambda d: d.__name__)
+def test_streamed_votes_of_past_rows_are_the_plain_ones(distance):
+    keys = new_points(9000, 5, torch.float64)
+    query = torch.cat([keys[:3], new_points(300, 5, torch.float64, shift=0.3)])
+    values = one_hot(torch.arange(9000) % 4, 4).double()
+    # The first tile has nothing to say to those who ask early.
+    happened, asked = torch.arange(9000).flip(0) // 7, torch.arange(303) * 4
+    ready = make_ready(keys, values, GEOMETRIES[distance], None, happened)
+    votes = stream_vote(query, ready, temperature=0.5, asked=asked)
+    later = happened > asked[:, None]
+    expected = soft_vote(query, keys, values, rule=Rule(distance, 0.5), silent=later)
+    close(votes.mean, expected.mean, 1e-9)
+    torch.testing.assert_close(votes.log_weight, expected.log_weight)
+    values[happened > 8] += 1000  # no later label reaches who asked at 0, 4 and 8
+    ready = make_ready(keys, values, GEOMETRIES[distance], None, happened)
+    again = stream_vote(query, ready, temperature=0.5, asked=asked)
+    assert torch.equal(again.mean[:3], votes.mean[:3])
+
+
 # -------------------------------------------------------------- the learner
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from modernnca.core.distances import euclidean, squared_euclidean
+from modernnca.core.distances import euclidean, manhattan, squared_euclidean
 from modernnca.core.learner import Labeled, Method, NeighborLearner
 from modernnca.core.losses import kl_to_class, log_loss, squared_error
 from modernnca.core.net import Net, NetShape
@@ -155,6 +155,68 @@ def test_no_label_reaches_its_own_row_when_it_is_judged(rows, numbers):
         changed[row] += 1000
         after = validated(labeled(rows, changed), stop=None)
         assert torch.equal(after[row], before[row])
+
+
+MOMENTS = torch.tensor([5, 3, 0, 7, 3, 2, 9, 1, 4, 8, 6, 6])
+
+
+@pytest.mark.parametrize(
+    "sampler", [*SAMPLERS.values(), draw_again_and_again], ids=lambda s: s.__name__
+)
+def test_no_later_label_reaches_a_row_that_learns_from_the_past(rows, sampler):
+    values = one_hot(CLASSES).double().requires_grad_()
+    fit = labeled(rows, values)._replace(moments=MOMENTS)
+    told = votes_of(fit, BATCH, sampler=sampler, learn_from_past=True)
+    for i, row in enumerate(BATCH.tolist()):
+        (slope,) = torch.autograd.grad(told[i, 0], values, retain_graph=True)
+        heard = slope[:, 0].nonzero()[:, 0].tolist()
+        mates = [j for j in BATCH.tolist() if j != row and MOMENTS[j] <= MOMENTS[row]]
+        if not set(heard) & set(mates) and sampler is SAMPLERS["batch"]:
+            continue  # it has nobody before it, and does not count: see below
+        assert row not in heard
+        assert (MOMENTS[heard] <= MOMENTS[row]).all()
+
+
+def test_the_loss_of_the_past_by_hand(rows, numbers):
+    net, batch = new_net(), torch.tensor([2, 7, 4])  # at moments 0, 1, 3
+    points = net(rows).detach()
+    second = slow_vote(points, 7, [2], numbers)
+    third = slow_vote(points, 4, [2, 7], numbers)
+    expected = [(second - numbers[7]) ** 2, (third - numbers[4]) ** 2]
+    fit = labeled(rows, numbers)._replace(moments=MOMENTS)
+    parts = {"net": net, "sampler": SAMPLERS["batch"], "learn_from_past": True}
+    loss = new_learner(fit, **parts).loss(batch)
+    torch.testing.assert_close(loss, torch.stack(expected).mean())  # the first: nobody
+    alone = new_learner(fit, **parts).loss(torch.tensor([2]))
+    assert alone.item() == 0  # and no division by no rows
+
+
+@pytest.mark.parametrize("distance", [squared_euclidean, manhattan])
+def test_who_is_judged_hears_nobody_later(rows, numbers, distance):
+    fit = labeled(rows, numbers)._replace(moments=MOMENTS)
+    stop = fit._replace(moments=torch.full((N_ROWS,), 4))
+    parts = {"stop": stop, "distance": distance}
+    before = validated(fit, **parts)
+    changed = numbers.clone()
+    changed[MOMENTS > 4] += 1000
+    assert torch.equal(validated(fit._replace(values=changed), **parts), before)
+    changed[MOMENTS == 4] += 1000
+    assert (validated(fit._replace(values=changed), **parts) > before).all()
+
+
+def test_nobody_later_judges_where_each_is_judged_by_the_others(rows, numbers):
+    fit = labeled(rows, numbers)._replace(moments=MOMENTS)
+    before = validated(fit, stop=None)
+    for row in range(N_ROWS):
+        changed = numbers.clone()
+        changed[row] += 1000
+        after = validated(fit._replace(values=changed), stop=None)
+        told = (after != before).squeeze(1)
+        told[2] = False  # the earliest has nobody before it: all others answer
+        assert told.tolist() == [
+            j not in (row, 2) and bool(MOMENTS[j] >= MOMENTS[row])
+            for j in range(N_ROWS)
+        ]
 
 
 # ---------------------------------------------------------- the loss of a batch

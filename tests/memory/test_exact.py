@@ -65,3 +65,38 @@ def test_no_queries_get_empty_answers(build):
     memory, nobody = build(), torch.zeros(0, 3).double()
     assert memory.vote(nobody).mean.shape == (0, 2)
     assert memory.nearest(nobody, 4).rows.shape == (0, 4)
+
+
+MOMENTS = torch.tensor([4, 0, 2, 2, 9, 1, 7, 7, 3])
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 2])
+@pytest.mark.parametrize("asked", [[0, 2, 3, 8, 9, 2, 9], [9] * 7, [1] * 7])
+def test_later_rows_do_not_answer(draw, asked, n_neighbors):
+    keys, values, query = draw(9, 3), draw(9, 2), draw(7, 3)
+    rule = Rule(euclidean, 0.7, n_neighbors=n_neighbors)
+    memory = ExactMemory(keys, values, rule, moments=MOMENTS)
+    votes = memory.vote(query, torch.tensor(asked))
+    found = memory.nearest(query, 9, torch.tensor(asked))
+    for i, moment in enumerate(asked):
+        past = (moment >= MOMENTS).nonzero()[:, 0]
+        alone = ExactMemory(keys[past], values[past], rule)
+        expected = alone.vote(query[i, None])
+        torch.testing.assert_close(votes.mean[i, None], expected.mean)
+        torch.testing.assert_close(votes.log_weight[i, None], expected.log_weight)
+        assert sorted(found.rows[i, : len(past)].tolist()) == past.tolist()
+        assert found.distances[i, len(past) :].isinf().all()
+        assert not found.shares[i, len(past) :].any()
+        torch.testing.assert_close(
+            found.shares[i, : len(past)],
+            alone.nearest(query[i, None], len(past)).shares[0],
+        )
+
+
+def test_who_asks_before_all_hears_the_earliest_and_who_does_not_say_when_all(draw):
+    keys, values, query = draw(9, 3), draw(9, 2), draw(1, 3)
+    memory = ExactMemory(keys, values, Rule(euclidean), moments=MOMENTS + 5)
+    early = memory.vote(query, torch.tensor([0])).mean
+    torch.testing.assert_close(early, values[1][None])
+    plain = ExactMemory(keys, values, Rule(euclidean)).vote(query).mean
+    torch.testing.assert_close(memory.vote(query).mean, plain)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modernnca.table.split import hold_out
+from modernnca.table.split import hold_out, hold_out_late
 
 
 def rows(n_rows, fraction, classes=None, seed=0):
@@ -65,3 +65,66 @@ def test_fractions_that_are_none_are_refused(fraction):
         f"The fraction of rows to hold out is {fraction}; "
         "it must be at least 0 and less than 1."
     )
+
+
+# ----------------------------------------------------------------- by time
+
+
+def late(times, fraction=0.2, n_stretches=1, classes=None):
+    return hold_out_late(
+        np.asarray(times, dtype=float),
+        fraction=fraction,
+        n_stretches=n_stretches,
+        classes=classes,
+    )
+
+
+def test_the_last_rows_are_held_out_wherever_they_stand():
+    times = np.random.RandomState(0).permutation(50)
+    fit, stop = late(times)
+    assert sorted(times[stop]) == list(range(40, 50))
+    assert sorted(times[fit]) == list(range(40))
+
+
+def test_each_stretch_gives_its_end():
+    _, stop = late(np.arange(100), n_stretches=10)
+    assert stop.tolist() == [10 * i + j for i in range(10) for j in (8, 9)]
+
+
+def test_a_missing_time_is_the_latest():
+    times = np.arange(20.0)
+    times[[3, 5]] = np.nan
+    assert late(times)[1].tolist() == [3, 5, 18, 19]
+
+
+def test_a_class_that_is_only_late_keeps_its_earliest_row_to_fit_on():
+    classes = np.repeat([0, 1], [18, 2])
+    fit, stop = late(np.arange(20), classes=classes)
+    assert stop.tolist() == [16, 17, 19]
+    assert 18 in fit
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    classes=st.lists(st.integers(0, 4), min_size=2, max_size=60),
+    fraction=st.floats(0, 0.99),
+    n_stretches=st.integers(1, 12),
+    seed=st.integers(0, 99),
+)
+def test_by_time_too_rows_are_parted_and_every_class_can_be_learned(
+    classes, fraction, n_stretches, seed
+):
+    codes = np.array(classes)
+    times = np.random.RandomState(seed).randint(0, 20, len(codes))
+    fit, stop = late(times, fraction, n_stretches, codes)
+    assert sorted([*fit, *stop]) == list(range(len(codes)))
+    assert set(codes[fit]) == set(codes)
+    assert len(fit) >= 2
+    if n_stretches == 1 and len(stop):
+        alone = [list(codes[fit]).count(code) == 1 for code in codes[fit]]
+        assert times[fit][~np.array(alone)].max(initial=0) <= times[stop].min()
+
+
+def test_a_wrong_fraction_is_named_by_time_too():
+    with pytest.raises(ValueError, match="rows to hold out is 1"):
+        late(np.arange(20), fraction=1)

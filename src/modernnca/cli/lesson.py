@@ -77,6 +77,7 @@ def read_lesson(
     drop: Sequence[str] | None,
     categorical: Sequence[str] | None,
     numerical: Sequence[str] | None,
+    time_column: str | None = None,
     **arguments: Any,
 ) -> Lesson:
     """Read the table and build the estimator; `arguments` are its own."""
@@ -85,10 +86,15 @@ def read_lesson(
     check_columns(whole, drop or (), option="--drop")
     check_columns(whole, categorical or (), option="--categorical")
     check_columns(whole, numerical or (), option="--numerical")
+    when = [] if time_column is None else [time_column]
+    check_columns(whole.drop_columns([target]), when, option="--time-column")
     goal = target_of(whole, target)
     chosen = guess_task(goal.values) if task is Task.AUTO else task
     model = ESTIMATORS[chosen](
-        categorical_columns=categorical, numerical_columns=numerical, **arguments
+        categorical_columns=categorical,
+        numerical_columns=numerical,
+        time_column=time_column,
+        **arguments,
     )
     model.set_params(**read_arguments(settings or (), model.get_params(deep=False)))
     X = whole.drop_columns([*{target, *(drop or ())}]).take(pa.array(goal.rows))

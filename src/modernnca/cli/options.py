@@ -43,6 +43,10 @@ Numerical = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="Take it as numbers (repeatable)."),
 ]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="When rows happened: dates or numbers."),
+]
 TimeLimit = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="How long it may take.")
 ]

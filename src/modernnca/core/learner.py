@@ -22,7 +22,13 @@ from modernnca.core.samplers import (
     sample_batch,
     sample_random,
 )
-from modernnca.core.softnn import Kernel, Rule, exponential, vote_in_chunks
+from modernnca.core.softnn import (
+    Kernel,
+    Rule,
+    exponential,
+    silence_later,
+    vote_in_chunks,
+)
 from modernnca.core.streaming import geometry_of, make_ready, stream_vote
 
 
@@ -37,6 +43,7 @@ class Labeled(NamedTuple):
     values: Tensor  # (N, V) what a row votes for: one-hot class, or number
     labels: Tensor  # (N, L) what the loss compares: mostly the same
     weights: Tensor | None  # (N,) how much a row counts, in the loss and in the vote
+    moments: Tensor | None = None  # (N,) when it happened; later rows do not answer
 
     @property
     def log_weights(self) -> Tensor | None:
@@ -46,11 +53,13 @@ class Labeled(NamedTuple):
     def to(self, device: torch.device) -> "Labeled":
         """The same on `device`."""
         weights = None if self.weights is None else self.weights.to(device)
+        moments = None if self.moments is None else self.moments.to(device)
         return Labeled(
             self.rows.to(device),
             self.values.to(device),
             self.labels.to(device),
             weights,
+            moments,
         )
 
 
@@ -69,6 +78,7 @@ class Method:
     label_smoothing: float = 0.0
     fused: bool = True  # the loss in one pass where that is known: see core.fused
     n_knots: int | None = None  # numbers between so many knots: see core.knots
+    learn_from_past: bool = False  # later rows do not answer in training, either
 
     def learning_rule(self, net: Net) -> Rule:
         """How `net`'s distances turn into scores while it learns."""
@@ -103,6 +113,7 @@ class NeighborLearner:
     ) -> None:
         self.module = net
         self.n_rows = len(fit.values)
+        self._happened = fit.moments if method.learn_from_past else None
         self._fit, self._stop, self._method, self._judge = fit, stop, method, judge
         self._crowd = Crowd(
             n_rows=self.n_rows,
@@ -145,7 +156,8 @@ class NeighborLearner:
     def _in_one_pass(self) -> bool:
         method = self._method
         known = method.distance in GEOMETRIES and method.objective in OF_VOTES
-        return method.fused and known and method.kernel is exponential
+        soft = method.kernel is exponential and self._happened is None
+        return method.fused and known and soft
 
     def loss(self, batch: Tensor) -> Tensor:
         """The mean loss of the rows numbered in `batch` (B,)."""
@@ -198,6 +210,13 @@ class NeighborLearner:
         silent = (batch[:, None] == together) | (voices == 0)  # (B, M)
         if sample.silent is not None:
             silent = silent | sample.silent
+        weights = None if fit.weights is None else fit.weights[batch]
+        if self._happened is not None:
+            # Who has nobody before it learns nothing.
+            when = self._happened
+            silent, alone = silence_later(silent, when[batch], when[together])
+            heard = (~alone).to(points.dtype)
+            weights = heard if weights is None else weights * heard
         log_weights = fit.log_weights
         rule = self._method.learning_rule(self.module)
         scores = rule.scores(
@@ -209,10 +228,9 @@ class NeighborLearner:
         losses = self._method.objective(
             log_shares, fit.labels[together], self._smooth(fit.labels[batch])
         )
-        if fit.weights is None:
+        if weights is None:
             return losses.mean()
-        weights = fit.weights[batch]
-        return (losses * weights).sum() / weights.sum()
+        return (losses * weights).sum() / weights.sum().clamp_min(1e-30)
 
     def _embed(self, batch: Tensor, others: Tensor) -> Tensor:
         """Embed the batch (B,) and the others who answer (S,): (B + S, D)."""
@@ -243,13 +261,17 @@ class NeighborLearner:
             query, own = keys, torch.arange(len(keys), device=keys.device)
         else:
             query, own = self._embed_part(self._stop), None
+        judges = fit if self._stop is None else self._stop
+        asked = judges.moments
         rule = method.answering_rule(net)
         geometry = geometry_of(rule)
         with torch.no_grad():
             if geometry is not None and own is None:
-                ready = make_ready(keys, fit.values, geometry, fit.log_weights)
+                ready = make_ready(
+                    keys, fit.values, geometry, fit.log_weights, fit.moments
+                )
                 votes = stream_vote(
-                    query, ready, temperature=rule.temperature, mend=False
+                    query, ready, temperature=rule.temperature, asked=asked, mend=False
                 )
             else:
                 votes = vote_in_chunks(
@@ -259,6 +281,8 @@ class NeighborLearner:
                     rule=rule,
                     log_weights=fit.log_weights,
                     own=own,
+                    asked=asked,
+                    happened=fit.moments,
                 )
         return self._judge(votes.mean)
 

@@ -106,6 +106,25 @@ def soft_vote(
     return Votes((scores - log_weight).exp() @ values, log_weight)
 
 
+def silence_later(
+    silent: Tensor | None, asked: Tensor, happened: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Silence keys that happened (M,) after a query asked (B,), in `silent` (B, M).
+
+    Who asks before all keys hears the earliest. A query that nobody is left to answer
+    hears whom it heard before; which ones these are is told as well, (B,).
+
+    >>> silence_later(None, torch.tensor([0, 2]), torch.tensor([1, 2, 3]))[0]
+    tensor([[False,  True,  True],
+            [False, False,  True]])
+    """
+    later = happened > asked.clamp_min(happened.min())[:, None]  # (B, M)
+    if silent is None:
+        silent = torch.zeros_like(later)
+    alone = (later | silent).all(1)
+    return silent | (later & ~alone[:, None]), alone
+
+
 def chunks(n_queries: int, n_keys: int, n_pairs: int) -> list[slice]:
     """Cut the queries so that at most `n_pairs` (query, key) pairs are held at a time.
 
@@ -125,6 +144,8 @@ def vote_in_chunks(
     rule: Rule,
     log_weights: Tensor | None = None,
     own: Tensor | None = None,
+    asked: Tensor | None = None,
+    happened: Tensor | None = None,
     n_pairs: int = 2**24,
 ) -> Votes:
     """`soft_vote` for many queries, in bounded memory.
@@ -132,12 +153,16 @@ def vote_in_chunks(
     Args:
         own: (B,) for each query the number of the key that is the query itself and must
             not answer, for leave-one-out votes.
+        asked, happened: (B,) and (M,), when queries ask and keys happened; later keys
+            do not answer, see `silence_later`.
     """
     parts = []
     for chunk in chunks(len(query), len(keys), n_pairs):
         silent = None
         if own is not None:
             silent = own[chunk, None] == torch.arange(len(keys), device=own.device)
+        if asked is not None and happened is not None:
+            silent = silence_later(silent, asked[chunk], happened)[0]
         parts.append(
             soft_vote(
                 query[chunk],

@@ -23,6 +23,7 @@ from modernnca.core.kernels import (
 from modernnca.core.softnn import Rule, Votes, exponential
 
 _LEAST = -60.0
+_FAR = 1e30  # where those are who do not answer; not inf, whose differences are NaN
 
 
 def geometry_of(rule: Rule) -> Geometry | None:
@@ -41,10 +42,15 @@ class Ready(NamedTuple):
     norms: Tensor  # (M,) their squared lengths
     heard: Tensor  # (M, V + 1) values and ones, times the rows' weights
     halved: tuple[Halves, Words] | None  # keys and heard, for kernels
+    moments: Tensor | None = None  # (M,) when the rows happened
 
 
 def make_ready(
-    keys: Tensor, values: Tensor, geometry: Geometry, log_weights: Tensor | None
+    keys: Tensor,
+    values: Tensor,
+    geometry: Geometry,
+    log_weights: Tensor | None,
+    moments: Tensor | None = None,
 ) -> Ready:
     """Place keys (M, D) that vote for values (M, V)."""
     middle = geometry.middle(keys)
@@ -55,20 +61,33 @@ def make_ready(
     halved = None
     if usable(placed, heard.shape[1]) and len(placed):
         halved = halve_all(placed), halve_values(heard)
-    return Ready(geometry, middle, placed, placed.square().sum(1), heard, halved)
+    norms = placed.square().sum(1)
+    return Ready(geometry, middle, placed, norms, heard, halved, moments)
 
 
 def stream_vote(
-    query: Tensor, ready: Ready, *, temperature: Tensor | float, mend: bool = True
+    query: Tensor,
+    ready: Ready,
+    *,
+    temperature: Tensor | float,
+    asked: Tensor | None = None,
+    mend: bool = True,
 ) -> Votes:
     """What `soft_vote` with the exponential kernel gives for queries (B, D).
 
-    Without `mend`, distances of near rows may lose digits, as they do in training.
+    Rows that happened after a query asked (B,) do not answer it; one that asked before
+    all hears the earliest. Without `mend`, distances of near rows may lose digits, as
+    they do in training.
     """
     geometry = ready.geometry
     placed = geometry.place(query, ready.middle)
     if len(placed) == 0:
         return Votes(ready.heard[:0, :-1], ready.heard[:0, -1:])
+    if asked is not None and ready.moments is not None:
+        first, last = ready.moments.aminmax()
+        if bool((asked < last).any()):  # else they hear everybody
+            asked = asked.clamp_min(first)
+            return _vote_by_tiles(placed, ready, temperature, asked, mend=mend)
     if ready.halved is not None and placed.dtype == torch.float32:
         return _vote_by_kernel(placed, ready, temperature, mend=mend)
     return _vote_by_tiles(placed, ready, temperature, mend=mend)
@@ -98,20 +117,31 @@ def _vote_by_kernel(
 
 
 def _vote_by_tiles(
-    query: Tensor, ready: Ready, temperature: Tensor | float, *, mend: bool
+    query: Tensor,
+    ready: Ready,
+    temperature: Tensor | float,
+    asked: Tensor | None = None,
+    *,
+    mend: bool,
 ) -> Votes:
     """Votes for placed queries (B, D), some queries and some keys at a time."""
     n_queries, n_keys = (256, 4096) if query.device.type == "cpu" else (4096, 8192)
-    parts = [
-        _vote_of_all(query[start : start + n_queries], ready, temperature, n_keys, mend)
-        for start in range(0, len(query), n_queries)
-    ]
+    parts = []
+    for start in range(0, len(query), n_queries):
+        few = slice(start, start + n_queries)
+        when = None if asked is None else asked[few, None]
+        parts.append(_vote_of_all(query[few], ready, temperature, when, n_keys, mend))
     mean, log_weight = (torch.cat(part) for part in zip(*parts, strict=True))
     return Votes(mean, log_weight)
 
 
 def _vote_of_all(
-    query: Tensor, ready: Ready, temperature: Tensor | float, n_keys: int, mend: bool
+    query: Tensor,
+    ready: Ready,
+    temperature: Tensor | float,
+    asked: Tensor | None,
+    n_keys: int,
+    mend: bool,
 ) -> tuple[Tensor, Tensor]:
     """The votes for a few placed queries (b, D): mean (b, V) and log-weight (b, 1)."""
     norms = query.square().sum(1, keepdim=True)  # (b, 1)
@@ -122,9 +152,15 @@ def _vote_of_all(
     for start in range(0, len(ready.keys), n_keys):
         some = slice(start, start + n_keys)
         u = _distances(query, norms, ready, some, mend).div_(temperature)  # (b, m)
+        later = None
+        if asked is not None and ready.moments is not None:
+            later = ready.moments[some] > asked
+            u.masked_fill_(later, _FAR)
         nearer = torch.minimum(nearest, u.amin(1, keepdim=True))
         # As in core.fused: no numbers that are slow for being small.
         p = torch.sub(nearer, u, out=u).clamp_min_(_LEAST).exp_()
+        if later is not None:
+            p.masked_fill_(later, 0.0)
         heard.mul_((nearer - nearest).exp_()).addmm_(p, ready.heard[some])
         nearest = nearer
     loud = heard[:, -1:]

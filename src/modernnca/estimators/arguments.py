@@ -14,6 +14,9 @@ class Arguments(BaseEstimator):
         categories="auto",
         categorical_columns=None,
         numerical_columns=None,
+        time_column=None,
+        time_features="auto",
+        past_only="auto",
         indicators="auto",
         few_values="auto",
         scale_columns="auto",
@@ -50,6 +53,7 @@ class Arguments(BaseEstimator):
         ties="auto",
         max_judges="auto",
         validation_fraction="auto",
+        validation_rows="auto",
         time_limit=None,
         n_members="auto",
         variety="auto",
@@ -68,6 +72,9 @@ class Arguments(BaseEstimator):
         self.categories = categories
         self.categorical_columns = categorical_columns
         self.numerical_columns = numerical_columns
+        self.time_column = time_column
+        self.time_features = time_features
+        self.past_only = past_only
         self.indicators = indicators
         self.few_values = few_values
         self.scale_columns = scale_columns
@@ -104,6 +111,7 @@ class Arguments(BaseEstimator):
         self.ties = ties
         self.max_judges = max_judges
         self.validation_fraction = validation_fraction
+        self.validation_rows = validation_rows
         self.time_limit = time_limit
         self.n_members = n_members
         self.variety = variety

@@ -25,6 +25,7 @@ from modernnca.estimators.guard import fallbacks
 from modernnca.estimators.parts import Part, join
 from modernnca.estimators.progress import progress
 from modernnca.estimators.settings import (
+    PAST_ONLY,
     Settings,
     Task,
     batch_size_for,
@@ -34,10 +35,11 @@ from modernnca.estimators.settings import (
 from modernnca.estimators.tuning import Given, tune_model
 from modernnca.estimators.wide import narrow, plainly
 from modernnca.memory.exact import ExactMemory
+from modernnca.table.clock import Clock, learn_clock
 from modernnca.table.encoder import TableEncoder
 from modernnca.table.schema import RawTable, read_table
 from modernnca.table.screen import Screened
-from modernnca.table.split import hold_out
+from modernnca.table.split import WAYS, hold_out, hold_out_late
 from modernnca.table.targets import ClassTarget, NumberTarget, read_target
 from modernnca.train.loop import History, Plan, train
 from modernnca.train.seeding import seeded
@@ -59,6 +61,13 @@ class Member:
 
     net: Net
     memory: ExactMemory
+
+
+class Asking(NamedTuple):
+    """Encoded rows that ask, and when they do."""
+
+    rows: Rows
+    moments: Tensor | None  # (B,) None: whenever
 
 
 class BaseModernNCA(TransformerMixin, Arguments):
@@ -119,6 +128,7 @@ class BaseModernNCA(TransformerMixin, Arguments):
         )
         given = self._read(X, y, sample_weight)
         fit_part, stop_part = self._hold_out(given, eval_set, rng)
+        self.clock_ = self._learn_clock(fit_part, stop_part)
         seeds = rng.randint(2**31 - 1, size=self.settings_.n_members).tolist()
 
         ends = began + (np.inf if self.time_limit is None else self.time_limit)
@@ -151,16 +161,16 @@ class BaseModernNCA(TransformerMixin, Arguments):
         Where plain k-NN, or a constant, does better on these rows, it is kept instead,
         and `fallback_` says which.
         """
-        rows = self._rows(judges.table).to(self._device)
+        asking = self._asking_to_judge(judges.table)
         judge, learned = self._judge(judges), self.settings_
         self._remember(fit_part, nets)
-        votes = self._vote(rows)
+        votes = self._vote(asking)
         best, kept = judge(torch.from_numpy(votes)), (learned, nets, votes)
         for other in fallbacks(self.table_, len(fit_part)) if learned.guard else []:
             self.settings_ = replace(learned, **other.settings)
             net = other.net.to(self._device)
             self._remember(fit_part, [net])
-            votes = self._vote(rows)
+            votes = self._vote(asking)
             verdict = judge(torch.from_numpy(votes))
             if (verdict[0], -verdict[1]) > (best[0], -best[1]):
                 best, kept = verdict, (self.settings_, [net], votes)
@@ -227,12 +237,28 @@ class BaseModernNCA(TransformerMixin, Arguments):
         """Turn the arguments into settings, checked for this task."""
         check_value("time_limit", self.time_limit)
         check_value("verbose", self.verbose)
+        self._check_time()
         return resolve(
             self._default_preset() if self.preset == "auto" else self.preset,
             self.get_params(deep=False),
             self._task,
             learns_from=self._learns_from,
         )
+
+    def _check_time(self) -> None:
+        """What needs a time column does not go without one."""
+        without = {
+            "time_features": "column",
+            "past_only": "never",
+            "validation_rows": "random",
+        }
+        for name, free in without.items():
+            value = getattr(self, name)
+            if self.time_column is None and value not in ("auto", free):
+                raise ValueError(
+                    f"{name}={value!r} needs to know when rows happened; name the "
+                    "time_column."
+                )
 
     def _read(self, X, y, sample_weight) -> Part:
         """Check what was given to `fit`; rows of zero weight are left out."""
@@ -263,14 +289,26 @@ class BaseModernNCA(TransformerMixin, Arguments):
         """Rows to learn from, and rows to stop by (None: each judged by the others)."""
         if eval_set is not None:
             return given, self._read_eval_set(given, eval_set)
-        fit_rows, stop_rows = hold_out(
-            len(given),
-            fraction=self.settings_.validation_fraction,
-            rng=rng,
-            classes=self.target_.encode(given.y) if self._task == "classes" else None,
-        )
+        settings = self.settings_
+        way, fraction = settings.validation_rows, settings.validation_fraction
+        classes = self.target_.encode(given.y) if self._task == "classes" else None
+        if self.time_column is None or way == "random":
+            parts = hold_out(len(given), fraction=fraction, rng=rng, classes=classes)
+        else:
+            times = learn_clock([given.table], self.time_column).read(given.table)
+            parts = hold_out_late(
+                times, fraction=fraction, n_stretches=WAYS[way], classes=classes
+            )
+        fit_rows, stop_rows = parts
         stop = given.take(stop_rows) if len(stop_rows) else None
         return given.take(fit_rows), stop
+
+    def _learn_clock(self, fit_part: Part, stop_part: Part | None) -> Clock | None:
+        """Learn the moments of all rows, where there is a time column."""
+        if self.time_column is None:
+            return None
+        parts = [fit_part] if stop_part is None else [fit_part, stop_part]
+        return learn_clock([part.table for part in parts], self.time_column)
 
     def _read_eval_set(self, given: Part, eval_set) -> Part:
         """Check what was given to stop by."""
@@ -316,10 +354,14 @@ class BaseModernNCA(TransformerMixin, Arguments):
             indicators=settings.indicators,
             categorical_columns=self.categorical_columns,
             numerical_columns=self.numerical_columns,
+            time_column=None if self.clock_ is None else self.clock_.column,
+            time_features=settings.time_features,
         ).fit(fit_part.table)
         self.target_.fit(fit_part.y)
         settings = self._narrow(fit_part, seeds[0])
         fit = self._labeled(fit_part)
+        if not self._judged_by_the_past:
+            fit = fit._replace(moments=None)
         if stop_part is not None:
             stop_part = self._judges(stop_part, seeds[0])
         stop = None if stop_part is None else self._labeled(stop_part)
@@ -441,14 +483,37 @@ class BaseModernNCA(TransformerMixin, Arguments):
         """Encode a table as tensors."""
         return Rows(*map(torch.from_numpy, self.table_.transform(table)))
 
+    def _moments(self, table: RawTable) -> Tensor | None:
+        """When rows happened, where it matters."""
+        if self.clock_ is None or self.settings_.past_only == "never":
+            return None
+        return torch.from_numpy(self.clock_.tell(table))
+
+    def _asking(self, table: RawTable) -> Asking:
+        """Encode rows that ask, on the device."""
+        moments = self._moments(table)
+        if moments is not None:
+            moments = moments.to(self._device)
+        return Asking(self._rows(table).to(self._device), moments)
+
+    @property
+    def _judged_by_the_past(self) -> bool:
+        return PAST_ONLY[self.settings_.past_only] >= PAST_ONLY["judging"]
+
+    def _asking_to_judge(self, table: RawTable) -> Asking:
+        """Encode held-out rows that ask in order to judge the answers."""
+        asking = self._asking(table)
+        return asking if self._judged_by_the_past else asking._replace(moments=None)
+
     def _labeled(self, part: Part) -> Labeled:
-        """Encode a part: rows, values, labels, weights, on the device."""
+        """Encode a part: rows, values, labels, weights, moments; on the device."""
         weights = part.weights
         return Labeled(
             self._rows(part.table),
             self._values(part.y),
             self._labels(part.y),
             None if weights is None else torch.from_numpy(weights).float(),
+            self._moments(part.table),
         ).to(self._device)
 
     def _net_shape(self) -> NetShape:
@@ -466,7 +531,11 @@ class BaseModernNCA(TransformerMixin, Arguments):
     def _member(self, net: Net, keys: Tensor, labeled: Labeled) -> Member:
         rule = build_method(self.settings_, self._learns_from).answering_rule(net)
         memory = ExactMemory(
-            keys, labeled.values, rule, log_weights=labeled.log_weights
+            keys,
+            labeled.values,
+            rule,
+            log_weights=labeled.log_weights,
+            moments=labeled.moments,
         )
         return Member(net, memory)
 
@@ -474,7 +543,8 @@ class BaseModernNCA(TransformerMixin, Arguments):
 
     def transform(self, X):
         """Embed rows: phi(x), with the members' embeddings side by side."""
-        return torch.cat(self._queries(X), dim=1).cpu().numpy()
+        queries = self._queries(self._read_asking(X))
+        return torch.cat(queries, dim=1).cpu().numpy()
 
     def kneighbors(self, X, n_neighbors=5):
         """The remembered rows that matter most to each row of `X`.
@@ -483,9 +553,11 @@ class BaseModernNCA(TransformerMixin, Arguments):
         rows of the table given to `fit` (rows of an `eval_set` come after these);
         shares are parts of the vote that made the prediction. With one member the
         nearest row is first; with several, the one with the largest mean share is, and
-        distances are means over the members.
+        distances are means over the members. Rows that may not answer, since they are
+        later, come last: at an infinite distance, with no share.
         """
-        queries = self._queries(X)
+        asking = self._read_asking(X)
+        queries, asked = self._queries(asking), asking.moments
         n_rows = len(self.remembered_.origin)
         if not 1 <= n_neighbors <= n_rows:
             raise ValueError(
@@ -494,19 +566,23 @@ class BaseModernNCA(TransformerMixin, Arguments):
             )
         with torch.inference_mode():
             if len(self.members_) == 1:
-                found = self.members_[0].memory.nearest(queries[0], n_neighbors)
+                memory = self.members_[0].memory
+                found = memory.nearest(queries[0], n_neighbors, asked)
             else:
-                found = self._nearest_of_all(queries, n_neighbors)
+                found = self._nearest_of_all(queries, n_neighbors, asked)
         distances, rows, shares = (part.cpu().numpy() for part in found)
         return Neighbors(distances, self.remembered_.origin[rows], shares)
 
-    def _nearest_of_all(self, queries: list[Tensor], n_neighbors: int) -> Any:
+    def _nearest_of_all(
+        self, queries: list[Tensor], n_neighbors: int, moments: Tensor | None
+    ) -> Any:
         """Rows with the largest mean share over all members."""
         memories = [member.memory for member in self.members_]
         parts = []
         for chunk in chunks(len(queries[0]), len(memories[0]), memories[0].n_pairs):
             asked = [(m, q[chunk]) for m, q in zip(memories, queries, strict=True)]
-            shares = torch.stack([m.shares(q) for m, q in asked]).mean(0)
+            when = None if moments is None else moments[chunk]
+            shares = torch.stack([m.shares(q, when) for m, q in asked]).mean(0)
             top = shares.topk(n_neighbors)
             distances = torch.stack([m.distances(q, top.indices) for m, q in asked])
             parts.append((distances.mean(0), top.indices, top.values))
@@ -514,28 +590,28 @@ class BaseModernNCA(TransformerMixin, Arguments):
 
     def _votes(self, X) -> np.ndarray:
         """The mean vote of the members, (B, V)."""
-        self._check_fitted()
-        table = read_table(X)
-        self._check_width(table)
-        return self._vote(self._rows(table).to(self._device))
+        return self._vote(self._read_asking(X))
 
-    def _vote(self, rows: Rows) -> np.ndarray:
+    def _vote(self, asking: Asking) -> np.ndarray:
         """The mean vote of the members for encoded rows, (B, V)."""
-        queries = [embed_all(member.net, rows) for member in self.members_]
+        queries = self._queries(asking)
         with torch.inference_mode():
             means = [
-                member.memory.vote(query).mean.double()
+                member.memory.vote(query, asking.moments).mean.double()
                 for member, query in zip(self.members_, queries, strict=True)
             ]
         return torch.stack(means).mean(0).cpu().numpy()
 
-    def _queries(self, X) -> list[Tensor]:
-        """Embed the rows of X with each member: (B, D)."""
+    def _queries(self, asking: Asking) -> list[Tensor]:
+        """Embed rows with each member: (B, D)."""
+        return [embed_all(member.net, asking.rows) for member in self.members_]
+
+    def _read_asking(self, X) -> Asking:
+        """Check and encode what was given to predict."""
         self._check_fitted()
         table = read_table(X)
         self._check_width(table)
-        rows = self._rows(table).to(self._device)
-        return [embed_all(member.net, rows) for member in self.members_]
+        return self._asking(table)
 
     def _check_fitted(self) -> None:
         message = "This %(name)s is not fitted yet; call fit(X, y) first."

@@ -73,4 +73,5 @@ def build_method(settings: Settings, learns_from: Task) -> Method:
         fused=settings.head == "fused",
         # Numbers as they are cost less than a look between knots.
         n_knots=None if settings.encoding == "none" else settings.n_knots,
+        learn_from_past=settings.past_only == "always",
     )

@@ -48,7 +48,7 @@ class Checkpoint:
 def _fingerprint(seed: int, fit: Labeled, settings: Settings) -> str:
     """A digest of all that decides what the training will do."""
     digest = hashlib.sha256(f"{seed} {settings}".encode())
-    for part in (*fit.rows, fit.values, fit.labels, fit.weights):
+    for part in (*fit.rows, fit.values, fit.labels, fit.weights, fit.moments):
         if part is not None:
             digest.update(str(tuple(part.shape)).encode())
             flat = part.detach().cpu().contiguous().reshape(-1)

@@ -27,6 +27,15 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         categories: treatment of categories: grouped (rare levels together), onehot.
         categorical_columns: names or positions of columns to take as categories.
         numerical_columns: names or positions of columns to take as numbers.
+        time_column: name or position of the column, of dates or numbers, that says when
+            a row happened, in tables that drift in time; a missing time counts as the
+            latest of `fit`. The next two, and `validation_rows`, say what is done.
+        time_features: the time column becomes "seasons" (waves of year, week and day;
+            of numbers, of parts of their span), "fourier" (these and a trend), what any
+            "column" does, "both", or "none".
+        past_only: a row is answered by rows not later than itself: "never", in
+            "prediction", when it is held out and "judging" too, or "always", in
+            training as well.
         indicators: add a column that tells where a number was missing.
         few_values: numbers with at most so many values skip the encoding.
         scale_columns: learn a scale for each column of numbers, before the encoding.
@@ -60,6 +69,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         max_judges: of the rows to stop by, look at so many at most.
         validation_fraction: the share of rows held out to stop by; with 0 (and in
             tables of less than 10 rows) each row is judged by all others.
+        validation_rows: which ones: "random", or by the time column the "last", or
+            "blocks", the last ones of each of ten stretches of time.
         time_limit: seconds that `fit` may take; kept to within one step.
         n_members: how many networks; their votes are averaged.
         variety: the members are "alike" but for the seed, or "mixed": each sees the

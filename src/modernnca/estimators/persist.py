@@ -27,6 +27,7 @@ from modernnca.estimators.files import read_tree, with_arrays, write_tree
 from modernnca.estimators.parts import Part
 from modernnca.estimators.regressor import ModernNCARegressor
 from modernnca.estimators.settings import Settings
+from modernnca.table.clock import Clock
 from modernnca.table.encoder import TableEncoder
 from modernnca.table.schema import RawTable
 from modernnca.table.screen import Screened
@@ -110,6 +111,8 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
         "fallback": model.fallback_,
         "wide": None if model.wide_ is None else model.wide_.state(),
         "calibration": asdict(model.calibration_),
+        "clock": None if model.clock_ is None else asdict(model.clock_),
+        "moments": model.members_[0].memory.moments,
     }
 
 
@@ -123,6 +126,8 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
     if tree["columns"]["names"]:
         model.feature_names_in_ = np.array(tree["columns"]["names"], dtype=object)
     model.table_ = TableEncoder.from_state(with_arrays(tree["table"]))
+    clock = tree.get("clock")
+    model.clock_ = None if clock is None else Clock(**with_arrays(clock))
     model.target_ = model._target_type.from_state(tree["target"])
     weights = tree["weights"]
     model.remembered_ = Part(
@@ -137,6 +142,7 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
         tree["values"],
         nothing,
         None if weights is None else weights.float(),
+        tree.get("moments"),
     ).to(model._device)
     model.members_ = []
     if not tree["members"] or len(model.remembered_.origin) != len(labeled.values):

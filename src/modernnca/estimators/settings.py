@@ -16,8 +16,10 @@ from modernnca.core.encode import ENCODINGS
 from modernnca.core.losses import LOSSES
 from modernnca.core.samplers import SAMPLERS
 from modernnca.table.categories import CATEGORIES
+from modernnca.table.encoder import TIME_FEATURES
 from modernnca.table.metrics import METRICS
 from modernnca.table.numbers import NUMBERS
+from modernnca.table.split import WAYS
 from modernnca.train.optim import OPTIMIZERS
 
 Task = Literal["classes", "numbers"]
@@ -27,6 +29,8 @@ TIES = {"loss": None, "later": None}
 _YES_OR_NO = ("indicators", "scale_columns", "wide", "calibrate", "guard")
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
+# Each does what those before it do, and more.
+PAST_ONLY = {"never": 0, "prediction": 1, "judging": 2, "always": 3}
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,10 @@ class Settings:
     ties: str = "loss"
     max_judges: int | None = 8192
     validation_fraction: float = 0.2
+    # The next three matter where there is a time_column: see experiments/time.py.
+    validation_rows: str = "random"
+    time_features: str = "seasons"
+    past_only: str = "prediction"
     n_members: int = 4
     variety: str = "mixed"
     refit: str | None = "remember"
@@ -94,6 +102,8 @@ _PAPER = Settings(
     stopping_metric=("accuracy", "mae"),
     ties="later",
     max_judges=None,
+    time_features="column",
+    past_only="never",
     n_blocks=0,
     n_members=1,
     variety="alike",
@@ -151,6 +161,9 @@ _CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "ties": ("way to resolve ties", TIES),
     "head": ("head", HEADS),
     "variety": ("variety", VARIETY),
+    "validation_rows": ("way to choose validation_rows", WAYS),
+    "time_features": ("treatment of the time column", TIME_FEATURES),
+    "past_only": ("past_only", PAST_ONLY),
 }
 
 

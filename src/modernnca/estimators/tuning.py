@@ -29,7 +29,13 @@ from modernnca.tune.space import Space
 Metric = str | Callable
 _METRIC = {"classes": "accuracy", "numbers": "rmse"}
 # By these trials are judged, so they are the same for all.
-_NOT_SEARCHED = {"validation_fraction", "refit", "stopping_metric", "max_judges"}
+_NOT_SEARCHED = {
+    "validation_fraction",
+    "validation_rows",
+    "refit",
+    "stopping_metric",
+    "max_judges",
+}
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,7 @@ def _parts(model: Any, given: Given) -> tuple[Part, Part]:
 
 def _votes(model: Any, table: RawTable) -> Tensor:
     """The mean vote of the members, (B, V)."""
-    return torch.from_numpy(model._vote(model._rows(table).to(model._device)))
+    return torch.from_numpy(model._vote(model._asking_to_judge(table)))
 
 
 def _digest(model: Any, metric: Metric, parts: tuple[Part, ...]) -> str:

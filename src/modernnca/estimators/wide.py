@@ -50,7 +50,7 @@ def narrow(
     wide = screen(_spread(table, raw, owners, names), names, values, seed=seed)
     if wide.kept is None:
         return table, wide
-    unused = sorted(set(names) - set(wide.kept))
+    unused = sorted(set(names) - {*wide.kept, table.time_column})  # time stays
     return table.without(unused).fit(raw), wide
 
 

@@ -6,12 +6,31 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from modernnca._named import named
 from modernnca.table.categories import CategoryColumns, Levels
+from modernnca.table.clock import read_times
 from modernnca.table.dates import date_parts
 from modernnca.table.numbers import NumberColumns, finite_range
 from modernnca.table.read import RawTable, as_levels, missing_in
 from modernnca.table.schema import Column, Names, Schema, conform, learn_schema
+from modernnca.table.waves import Waves, learn_waves
 
+
+class _TimeFeatures(NamedTuple):
+    """What becomes of the time column."""
+
+    as_column: bool  # what any column becomes
+    waves: bool  # see waves.py
+    trend: bool
+
+
+TIME_FEATURES = {
+    "column": _TimeFeatures(True, False, False),
+    "fourier": _TimeFeatures(False, True, True),
+    "seasons": _TimeFeatures(False, True, False),
+    "both": _TimeFeatures(True, True, True),
+    "none": _TimeFeatures(False, False, False),
+}
 _IN_WORDS = {
     "standard": "standardized",
     "quantile": "ranked to a normal distribution",
@@ -24,7 +43,7 @@ class EncodedTable(NamedTuple):
     """A table as arrays of N rows."""
 
     numbers: np.ndarray  # (N, P) float32, to go through the numerical encoding
-    plain: np.ndarray  # (N, Q) float32, used as they are: few-valued, indicators
+    plain: np.ndarray  # (N, Q) float32, used as they are: few-valued, indicators, waves
     codes: np.ndarray  # (N, C) int64, see categories.py
 
 
@@ -40,6 +59,8 @@ class TableEncoder:
         indicators: add a 0/1 column for each column of numbers with gaps in fit.
         categorical_columns, numerical_columns: see `learn_schema`.
         unused: names of columns that are left out, though they must be there.
+        time_column: the name of a column of dates or numbers that says when.
+        time_features: what becomes of it, a name of `TIME_FEATURES`.
 
     >>> from modernnca.table.schema import read_table
     >>> table = read_table([[1, "a"], [3, "b"], [None, "a"], [2, "b"]])
@@ -59,6 +80,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         categorical_columns: Names | None = None,
         numerical_columns: Names | None = None,
         unused: Sequence[str] = (),
+        time_column: str | None = None,
+        time_features: str = "column",
     ) -> None:
         self.numbers = numbers
         self.categories = categories
@@ -67,6 +90,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         self.categorical_columns = categorical_columns
         self.numerical_columns = numerical_columns
         self.unused = list(unused)
+        self.time_column = time_column
+        self.time_features = time_features
 
     def fit(self, table: RawTable) -> Self:
         """Learn the schema, and the treatment of each column."""
@@ -78,14 +103,15 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         if self.unused:
             self.schema_ = _without(self.schema_, set(self.unused))
         table = conform(table, self.schema_)
+        self.waves_ = self._learn_waves(table)
         self.facts_ = {name: _facts(cells) for name, cells in table.columns.items()}
         self.starts_ = {
             name: np.fmin.reduce(table.columns[name])  # fmin passes over NaT
-            for name in self.schema_.names("datetime")
+            for name in self._names("datetime")
         }
         self.gaps_ = [
             name
-            for name in self.schema_.names("number", "datetime")
+            for name in self._names("number", "datetime")
             if self.indicators and self.facts_[name]["share_missing"] > 0
         ]
         parts = self._parts(table)
@@ -107,6 +133,7 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
     def n_plain(self) -> int:
         """The number of plain columns, one if there is no other column at all."""
         n_plain = len(self.parts_) - self.n_numbers + len(self.gaps_)
+        n_plain += 0 if self.waves_ is None else len(self.waves_.names)
         return n_plain if self.n_numbers + n_plain + self.n_codes else 1
 
     @property
@@ -130,6 +157,10 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         plain[:, :n_few] = treated[:, self.n_numbers :]
         for place, name in enumerate(self.gaps_, start=n_few):
             plain[:, place] = missing_in(table.columns[name])
+        if self.waves_ is not None and self.time_column is not None:
+            times = read_times(self.time_column, table.columns[self.time_column])
+            first = n_few + len(self.gaps_)
+            plain[:, first : first + len(self.waves_.names)] = self.waves_(times)
         codes = self.categories_.transform(self._cells(table))
         return EncodedTable(treated[:, : self.n_numbers], plain, codes)
 
@@ -190,11 +221,14 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
                 "categorical_columns": _plain_list(self.categorical_columns),
                 "numerical_columns": _plain_list(self.numerical_columns),
                 "unused": self.unused,
+                "time_column": self.time_column,
+                "time_features": self.time_features,
             },
             "schema": asdict(self.schema_),
             "facts": self.facts_,
             "starts": {name: str(start) for name, start in self.starts_.items()},
             "gaps": self.gaps_,
+            "waves": None if self.waves_ is None else asdict(self.waves_),
             "parts": [list(part) for part in self.parts_],
             "n_numbers": self.n_numbers,
             "number_columns": self.numbers_.state(),
@@ -211,6 +245,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         starts = state["starts"].items()
         new.starts_ = {name: np.datetime64(start, "us") for name, start in starts}
         new.gaps_ = state["gaps"]
+        waves = state.get("waves")
+        new.waves_ = None if waves is None else Waves(**waves)
         new.parts_ = [(name, part) for name, part in state["parts"]]
         new.n_numbers = state["n_numbers"]
         new.numbers_ = NumberColumns.from_state(state["number_columns"])
@@ -219,16 +255,38 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
 
     def _parts(self, table: RawTable) -> dict[tuple[str, str], np.ndarray]:
         """All that can be said in numbers: by column, and by part of a date."""
-        parts = {
-            (name, ""): table.columns[name] for name in self.schema_.names("number")
-        }
+        parts = {(name, ""): table.columns[name] for name in self._names("number")}
         for name, start in self.starts_.items():
             for part, values in date_parts(table.columns[name], start).items():
                 parts[name, part] = values
         return parts
 
     def _categorical(self) -> list[str]:
-        return self.schema_.names("boolean", "category")
+        return self._names("boolean", "category")
+
+    def _names(self, *kinds: str) -> list[str]:
+        """The columns of these kinds; without the time column, if it is none."""
+        used = TIME_FEATURES[self.time_features].as_column
+        left_out = None if used else self.time_column
+        return [name for name in self.schema_.names(*kinds) if name != left_out]
+
+    def _learn_waves(self, table: RawTable) -> Waves | None:
+        """Learn the Fourier features of the time column, if they are asked for."""
+        kind = "treatment of the time column"
+        features = named(kind, self.time_features, TIME_FEATURES)
+        if self.time_column is None:
+            return None
+        if self.time_column in self.schema_.names("category", "boolean"):
+            raise ValueError(
+                f"The time_column {self.time_column!r} is to be taken as categories; "
+                "leave it out of categorical_columns."
+            )
+        cells = table.columns[self.time_column]
+        if not features.waves or self.time_column in self.schema_.names("constant"):
+            return None
+        times = read_times(self.time_column, cells)
+        dates = cells.dtype.kind == "M"
+        return learn_waves(times, dates=dates, trend=features.trend)
 
     def _cells(self, table: RawTable) -> np.ndarray:
         cells = [as_levels(table.columns[name]) for name in self._categorical()]
@@ -241,6 +299,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
             words.append(_IN_WORDS[self.numbers])
         if set(found) & set(self.parts_[self.n_numbers :]):
             words.append("kept plain")
+        if name == self.time_column and self.waves_ is not None:
+            words.append(f"{len(self.waves_.names)} Fourier features")
         if name in self.gaps_:
             words.append("gaps marked")
         return ", ".join(words) or "dropped"

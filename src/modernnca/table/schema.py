@@ -96,8 +96,8 @@ def learn_schema(
     >>> learn_schema(table, categorical_columns=[0]).columns[0].kind
     'category'
     """
-    categories = _listed(table, "categorical_columns", categorical_columns)
-    numbers = _listed(table, "numerical_columns", numerical_columns)
+    categories = listed(table, "categorical_columns", categorical_columns)
+    numbers = listed(table, "numerical_columns", numerical_columns)
     both = next((name for name in categories if name in numbers), None)
     if both is not None:
         raise ValueError(
@@ -114,7 +114,7 @@ def learn_schema(
             kind = "number"
         elif name in categories or name in table.categorical:
             kind = "category"
-        elif held == "text" and _holds_dates(cells):
+        elif held == "text" and parse_dates(cells) is not None:
             kind = "datetime"
         columns.append(Column(name, _KINDS.get(kind, kind), held))
     return Schema(tuple(columns), table.named)
@@ -146,7 +146,8 @@ text, such as 'abc'; convert it first.
     return RawTable(dict(zip(names, columns, strict=True)), schema.named)
 
 
-def _listed(table: RawTable, argument: str, listed: Names | None) -> list[str]:
+def listed(table: RawTable, argument: str, listed: Names | None) -> list[str]:
+    """The names of listed columns, or say which of them there is not."""
     names = list(table.columns)
     found = []
     for item in [] if listed is None else listed:
@@ -169,12 +170,12 @@ def _is_constant(cells: np.ndarray) -> bool:
     return bool((cells == cells[0]).all())
 
 
-def _holds_dates(cells: np.ndarray) -> bool:
+def parse_dates(cells: np.ndarray) -> np.ndarray | None:
+    """Read text as dates; None if some of it is none."""
     try:
-        _parse(cells, read_date, "datetime")
+        return _parse(cells, read_date, "datetime")
     except _UnreadableError:
-        return False
-    return True
+        return None
 
 
 def _check_numbers(name: str, cells: np.ndarray) -> None:

@@ -1,8 +1,10 @@
-"""Hold rows out, with every class kept on the fit side."""
+"""Hold rows out, at random or by time, with every class kept on the fit side."""
 
 import numpy as np
 
 _FEWEST_ROWS = 10  # with fewer, what is held out would be missed more than it helps
+_N_STRETCHES = 10
+WAYS = {"random": 0, "last": 1, "blocks": _N_STRETCHES}  # and how many stretches
 
 
 def hold_out(
@@ -22,11 +24,7 @@ def hold_out(
     >>> len(fit_rows), len(stop_rows)
     (8, 2)
     """
-    if not 0 <= fraction < 1:
-        raise ValueError(
-            f"The fraction of rows to hold out is {fraction!r}; "
-            "it must be at least 0 and less than 1."
-        )
+    _check(fraction)
     if n_rows < _FEWEST_ROWS or fraction == 0:
         return np.arange(n_rows), np.arange(0)
     codes = np.zeros(n_rows, dtype=np.int64) if classes is None else classes
@@ -38,6 +36,51 @@ def hold_out(
     rank = np.arange(n_rows) - np.repeat(np.cumsum(counts) - counts, counts)
     held = rank < np.repeat(shares, counts)
     return np.sort(by_class[~held]), np.sort(by_class[held])
+
+
+def hold_out_late(
+    times: np.ndarray,
+    *,
+    fraction: float,
+    n_stretches: int,
+    classes: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hold out the end of each stretch of time; the others are as in `hold_out`.
+
+    The rows, by times (N,), are cut into stretches of equally many rows. One stretch
+    means the last rows. A missing time is the latest. Of a class that would not be left
+    on the fit side, the earliest row is.
+
+    >>> times = np.array([9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+    >>> hold_out_late(times, fraction=0.2, n_stretches=1, classes=None)[1]
+    array([0, 1])
+    >>> hold_out_late(times, fraction=0.2, n_stretches=2, classes=None)[1]
+    array([0, 5])
+    """
+    _check(fraction)
+    n_rows = len(times)
+    if n_rows < _FEWEST_ROWS or fraction == 0:
+        return np.arange(n_rows), np.arange(0)
+    order = np.argsort(times, kind="stable")  # NaN last
+    n_held = min(round(n_rows * fraction), n_rows - 2)
+    # In a stretch, the first rows are at a place below its share.
+    place = np.arange(n_rows) * n_stretches % n_rows
+    late = np.argsort(-place, kind="stable")[:n_held]
+    held = np.zeros(n_rows, dtype=bool)
+    held[order[late]] = True
+    if classes is not None:
+        present, first = np.unique(classes[order], return_index=True)
+        lost = ~np.isin(present, classes[~held])
+        held[order[first[lost]]] = False
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _check(fraction: float) -> None:
+    if not 0 <= fraction < 1:
+        raise ValueError(
+            f"The fraction of rows to hold out is {fraction!r}; "
+            "it must be at least 0 and less than 1."
+        )
 
 
 def _shares(
