@@ -119,3 +119,13 @@ def test_the_paper_knows_no_wide_tables():
 def test_yes_or_no():
     with pytest.raises(ValueError, match="wide must be True or False; got 'very'"):
         ModernNCAClassifier(wide="very").fit([[0], [1]], [0, 1])
+
+
+def test_the_time_column_stays():
+    X, y = wide_table(100, 300)
+    X["gene 0"] = np.arange(100.0)
+    model = ModernNCAClassifier(**QUICK, time_column="gene 0").fit(X, y)
+    assert model.wide_.kept is not None
+    left_out = [c.name for c in model.table_.schema_.columns if c.kind == "unused"]
+    assert "gene 0" not in left_out
+    assert model.predict(X).shape == (100,)

@@ -167,6 +167,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
     def owners(self) -> tuple[list[str], list[str]]:
         """Return whose the numbers and plain columns are, and whose the levels."""
         numbers = [name for name, _ in self.parts_] + self.gaps_
+        if self.waves_ is not None and self.time_column is not None:
+            numbers += [self.time_column] * len(self.waves_.names)
         levels = [
             name
             for name, own in zip(
