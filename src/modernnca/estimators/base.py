@@ -33,10 +33,12 @@ from modernnca.estimators.settings import (
     resolve,
 )
 from modernnca.estimators.tuning import Given, tune_model
+from modernnca.estimators.wide import narrow, plainly
 from modernnca.memory.exact import ExactMemory
 from modernnca.table.clock import Clock, learn_clock
 from modernnca.table.encoder import TableEncoder
 from modernnca.table.schema import RawTable, read_table
+from modernnca.table.screen import Screened
 from modernnca.table.split import WAYS, hold_out, hold_out_late
 from modernnca.table.targets import ClassTarget, NumberTarget, read_target
 from modernnca.train.loop import History, Plan, train
@@ -356,6 +358,7 @@ class BaseModernNCA(TransformerMixin, Arguments):
             time_features=settings.time_features,
         ).fit(fit_part.table)
         self.target_.fit(fit_part.y)
+        settings = self._narrow(fit_part, seeds[0])
         fit = self._labeled(fit_part)
         if not self._judged_by_the_past:
             fit = fit._replace(moments=None)
@@ -389,6 +392,18 @@ class BaseModernNCA(TransformerMixin, Arguments):
             if learned[-1][1].ended == "interrupted":
                 break
         return learned
+
+    def _narrow(self, fit_part: Part, seed: int) -> Settings:
+        """Screen the columns of a wide table; the settings that suit what is left."""
+        self.wide_: Screened | None = None
+        if self.settings_.wide:
+            values = self._values(fit_part.y).numpy()
+            self.table_, self.wide_ = narrow(
+                self.table_, fit_part.table, values, seed=seed
+            )
+        if self.wide_ is not None and self.encoding == "auto":
+            self.settings_ = plainly(self.settings_, self.table_)
+        return self.settings_
 
     def _learn_one(
         self,
