@@ -82,7 +82,7 @@ def main(
     running.add_argument("--time-limit", type=float, help="seconds for one fit")
     judging = commands.add_parser("judge", help="say what there is so far")
     judging.set_defaults(command=judge)
-    judging.add_argument("--data", type=Path)
+    judging.add_argument("--published", type=Path, help="means of others, as CSV")
     for command in (running, judging):
         command.add_argument("--store", type=Path, action="append", required=True)
     asked = parser.parse_args()

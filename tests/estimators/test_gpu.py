@@ -1,4 +1,4 @@
-"""On a GPU a network learns what it learns on a CPU; kernels that err would show here."""
+"""On a GPU a network learns what it learns on a CPU: a kernel that errs shows here."""
 
 import numpy as np
 import pytest
