@@ -12,7 +12,8 @@ from modernnca.core.learner import Labeled
 from modernnca.core.net import Net, NetShape
 from modernnca.core.rows import Rows
 from modernnca.errors import ModelFileError
-from modernnca.estimators.base import BaseModernNCA, Member
+from modernnca.estimators.answering import Member
+from modernnca.estimators.base import BaseModernNCA
 from modernnca.estimators.calibrate import Calibration
 from modernnca.estimators.classifier import ModernNCAClassifier
 from modernnca.estimators.device import choose_device
