@@ -1,7 +1,7 @@
 """How accurate are the defaults, beside the paper's, boosting, RealMLP and TabM?
 
     python benchmarks/accuracy.py run --data DIR --store DIR [--methods a,b] [--seeds 3]
-    python benchmarks/accuracy.py judge --store DIR [--store DIR ...] [--data DIR]
+    python benchmarks/accuracy.py judge --store DIR [--store DIR ...]
 
 Every method is fitted once with its defaults, stopped by val and judged on test, with
 the given split of a table or 64/16/20 drawn with seed 0. Boosting grows 2,000 rounds,
@@ -17,13 +17,18 @@ import argparse
 import json
 from pathlib import Path
 
-from modernnca.bench.folders import names_in, open_folder
-from modernnca.bench.job import Job, Record
-from modernnca.bench.run import PRELOAD, Runner
-from modernnca.bench.store import Store
-from modernnca.execute import Limits, Needs, Pool
+import numpy as np
+import pandas as pd
+
+from fits import main, records_of, tables_in, third
+from modernnca.bench.job import Job
+from modernnca.stats.intervals import relative_improvement
+from modernnca.stats.ranks import average_ranks
+from modernnca.stats.summary import TASK_GROUPS, complete, losses, summarize
 
 HERE = Path(__file__).parent
+SCORES = ("accuracy", "log-loss", "auc", "rmse", "mae", "r2")
+COSTS = ("fit_seconds", "predict_seconds", "peak_bytes", "n_train", "n_columns")
 _REFIT = {"refit": True}
 METHODS: dict[str, tuple[str, dict]] = {
     "ModernNCA": ("modernnca", {}),
@@ -36,71 +41,118 @@ METHODS: dict[str, tuple[str, dict]] = {
 }
 
 
-def size_of(data: Path, name: str) -> int:
-    """How many cells a table has."""
-    folder = open_folder(data / name)
-    return (folder.n_rows or 0) * (folder.n_columns or 0)
-
-
-def jobs_for(tables: list[str], labels: list[str], seeds: range) -> list[Job]:
+def jobs(asked: argparse.Namespace) -> list[Job]:
     """All fits, in the order in which they are run."""
+    labels = asked.methods.split(";") if asked.methods else list(METHODS)
     return [
         Job(table, method, seed=seed, settings=json.dumps(settings), label=label)
-        for seed in seeds
-        for table in tables
+        for seed in range(asked.seeds)
+        for table in tables_in(asked.data, asked.tables)
         for label in labels
         for method, settings in [METHODS[label]]
     ]
 
 
-def tell(record: Record) -> None:
-    """One line for each fit."""
-    job, scores = record.job, record.scores
-    said = (
-        f"{next(iter(scores.values())):.4g}" if scores else (record.error or "")[-80:]
+def lines_of(stores: list[Path]) -> pd.DataFrame:
+    """One line for each fit of the stores."""
+    lines = [
+        {
+            "dataset": record.job.dataset,
+            "task": record.task,
+            "third": third(record.job.dataset),
+            "method": record.job.label,
+            "seed": record.job.seed,
+            "status": record.status,
+            **{name: record.scores.get(name) for name in SCORES},
+            **{name: record.facts.get(name) for name in COSTS},
+            "machine": record.provenance.get("gpu") or "CPU",
+            "commit": record.provenance.get("commit"),
+        }
+        for record in records_of(stores)
+        if record.job.label in METHODS
+    ]
+    found = pd.DataFrame(lines).sort_values(["dataset", "method", "seed"])
+    # A fit that failed does not know its task.
+    return found.assign(task=found.groupby("dataset")["task"].transform("max"))
+
+
+def summary(lines: pd.DataFrame) -> list[str]:
+    """What is asked of the defaults, in Markdown."""
+    records = lines.assign(settings="default", split="given")
+    scores = summarize(records)
+    text = ["| ours over | tables | group | ratio | 95 % | better/worse |"]
+    text += ["| --- | --- | --- | --- | --- | --- |"]
+    for name in ("all", "choose", "confirm"):
+        some = lines["dataset"][(lines["third"] == name) | (name == "all")]
+        part = scores[scores["dataset"].isin(some)]
+        for other in list(METHODS)[1:]:
+            pair = part[part["method"].isin(["ModernNCA", other])]
+            for row in relative_improvement(pair, "ModernNCA", other).itertuples():
+                if row.task_group != "all":
+                    text.append(
+                        f"| {other} | {row.n}, {name} | {row.task_group} | "
+                        f"{row.ratio:.3f} | {row.low:.3f} to {row.high:.3f} | "
+                        f"{row.wins}/{row.losses} |"
+                    )
+    text += ["", *log_losses(records), "", *ranks(scores), "", *worst(scores)]
+    return text
+
+
+def log_losses(records: pd.DataFrame) -> list[str]:
+    """The geometric mean of the log-losses' ratios."""
+    wide = summarize(records, "log-loss").pivot(
+        index="dataset", columns="method", values="mean"
     )
-    took = record.facts.get("fit_seconds", 0.0)
-    print(
-        f"{job.dataset} {job.label} {job.seed} {record.status} {said} {took:.0f} s",
-        flush=True,
-    )
+    text = ["| log-loss, ours over | tables | ratio |", "| --- | --- | --- |"]
+    for other in list(METHODS)[1:]:
+        logs = np.log(wide["ModernNCA"].clip(1e-4) / wide[other].clip(1e-4)).dropna()
+        text.append(f"| {other} | {len(logs)} | {np.exp(logs.mean()):.3f} |")
+    return text
 
 
-def run(asked: argparse.Namespace) -> None:
-    """Fit what is missing."""
-    tables = sorted(names_in(asked.data), key=lambda name: size_of(asked.data, name))
-    if asked.tables:
-        tables = [name for name in tables if name in asked.tables.split(",")]
-    labels = asked.methods.split(";") if asked.methods else list(METHODS)
-    jobs = jobs_for(tables, labels, range(asked.first_seed, asked.seeds))
-    runner = Runner(
-        Store(asked.store),
-        Pool(asked.workers, preload=PRELOAD),
-        data=asked.data.absolute(),
-        limits=Limits(asked.time_limit),
-        needs=Needs(),
-    )
-    print(f"{len(runner.missing(jobs))} of {len(jobs)} fits are missing.", flush=True)
-    runner.run(jobs, tell)
+def ranks(scores: pd.DataFrame) -> list[str]:
+    """Average ranks on the tables that all methods have."""
+    text = ["| average rank | tables | " + " | ".join(METHODS) + " |"]
+    text += ["| --- " * (len(METHODS) + 2) + "|"]
+    group = scores["task"].map(TASK_GROUPS)
+    for name in ("classification", "regression"):
+        part = complete(scores[group == name].dropna(), drop="datasets")
+        told = average_ranks(part).set_index("method")["rank"]
+        cells = " | ".join(f"{told[method]:.2f}" for method in METHODS)
+        text.append(f"| {name} | {part['dataset'].nunique()} | {cells} |")
+    return text
 
 
-def main() -> None:
-    """Run or judge."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    commands = parser.add_subparsers(required=True)
-    running = commands.add_parser("run", help="fit what is missing")
-    running.set_defaults(command=run)
-    running.add_argument("--data", type=Path, required=True)
-    running.add_argument("--store", type=Path, required=True)
-    running.add_argument("--methods", help=f"some of: {';'.join(METHODS)}")
-    running.add_argument("--tables", help="a,b,c; otherwise all of the folder")
-    running.add_argument("--seeds", type=int, default=3)
-    running.add_argument("--first-seed", type=int, default=0)
-    running.add_argument("--workers", type=int)
-    running.add_argument("--time-limit", type=float, help="seconds for one fit")
-    asked = parser.parse_args()
-    asked.command(asked)
+def worst(scores: pd.DataFrame) -> list[str]:
+    """Tables on which ours is more than 5 % worse than the paper or the best trees."""
+    loss = losses(scores)
+    errs = scores.groupby("dataset")["higher"].first().loc[loss.index]
+    loss = loss.where(~errs.astype(bool), loss.clip(lower=0.002), axis=0)
+    trees = loss[["CatBoost", "LightGBM", "XGBoost"]]
+    rivals = {
+        "the paper's defaults": loss["ModernNCA, paper"],
+        "the best boosting": trees.min(axis=1)[trees.notna().all(axis=1)],
+    }
+    text = []
+    for name, rival in rivals.items():
+        ratio = (loss["ModernNCA"] / rival).dropna()
+        bad = ratio[ratio > 1.05].sort_values(ascending=False)
+        named = ", ".join(f"{table} {value:.2f}" for table, value in bad.items())
+        text.append(
+            f"- More than 5 % worse than {name} on {len(bad)} of {len(ratio)} tables: "
+            f"{named or 'none'}."
+        )
+    return text
+
+
+def judge(asked: argparse.Namespace) -> None:
+    """Write what the stores hold as a table, and what it says."""
+    lines = lines_of(asked.store)
+    lines.to_csv(HERE / "accuracy.csv", index=False, float_format="%.6g")
+    text = ["# Accuracy of the defaults", "", *summary(lines)]
+    (HERE / "accuracy.md").write_text("\n".join(text) + "\n")
+    print("\n".join(text))
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, jobs, judge)

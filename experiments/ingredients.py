@@ -1,187 +1,146 @@
 """What does each ingredient of the defaults give? One network each, many tables.
 
-Every configuration is the base, one network without a block, with a few changes. Fits
-are made on train, stopped by val; val is predicted from train alone, then joins the
-memory, and test is predicted. Both predictions are kept, so that ensembles can be
-judged afterwards (ingredients_judge.py).
+    python experiments/ingredients.py run --data DIR --store DIR [--methods a;b]
+    python experiments/ingredients.py judge --store DIR
 
-    python experiments/ingredients.py --data DIR --out DIR [--configs a b] [--seeds 1]
-
-Runs again only what is missing. Two thirds of the tables ("choose") are for choosing;
-the others ("confirm") are looked at once, at the end.
+Every configuration is one network of the preset "default" with a few changes. Two
+thirds of the tables ("choose") are for choosing, and only they are run unless
+`--tables` names others. Predictions are kept, so that means of several networks can be
+judged afterwards. `judge` prints ratios of errors, and writes one line for each fit to
+ingredients.csv.
 """
 
 import argparse
-import hashlib
 import json
-import multiprocessing
-import os
 import sys
-import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-from tables import read
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "benchmarks"))
+from fits import main, records_of, tables_in, third  # noqa: E402
+from modernnca.bench.job import Job, Record  # noqa: E402
+from modernnca.stats.intervals import bootstrap_mean  # noqa: E402
 
-_BLOCK = {"n_blocks": 1, "dropout": 0.1, "learning_rate": 0.002}
-_ROBUST = {"numbers": "robust", "scale_columns": True}
-BASE = {
-    "preset": "fast",
-    "max_sampled": 4096,
-    "calibrate": False,
-    "guard": False,
-}
+FLOOR = 0.002  # errors below say nothing
+_ONE = {"n_members": 1, "variety": "alike"}
+_MANY = {**_ONE, "max_sampled": 4096}
 CONFIGS: dict[str, dict] = {
-    "paper": {"preset": "paper"},
-    "default": {"preset": "default"},
-    "base": {},
-    "scale": {"scale_columns": True},
-    "robust": {"numbers": "robust"},
-    "robust-scale": _ROBUST,
-    "quantile": {"numbers": "quantile"},
-    "quantile-scale": {"numbers": "quantile", "scale_columns": True},
-    "block": _BLOCK,
-    "robust-scale-block": {**_ROBUST, **_BLOCK},
-    "quantile-scale-block": {"numbers": "quantile", "scale_columns": True, **_BLOCK},
-    "pbld": {
-        "encoding": "pbld",
-        "n_frequencies": 16,
-        "frequency_scale": 0.1,
-        "d_encoding": 8,
-    },
-    "block-pbld": {
-        "encoding": "pbld",
-        "n_frequencies": 16,
-        "frequency_scale": 0.1,
-        "d_encoding": 8,
-        **_BLOCK,
-    },
-    "block-2048": {**_BLOCK, "max_sampled": 2048},
-    "block-1024": {**_BLOCK, "max_sampled": 1024},
-    "block-256": {**_BLOCK, "d_block": 256},
-    "mixed": {**_BLOCK, "n_members": 3, "variety": "mixed"},
-    "cosine": {"distance": "cosine"},
-    "smooth": {"label_smoothing": 0.1},
-    "log-loss": {"stopping_metric": ("log-loss", "rmse")},
-    "dim-64": {"dim": 64},
-    "dim-256": {"dim": 256},
-    "lr-0.001": {"learning_rate": 0.001},
-    "lr-0.006": {"learning_rate": 0.006},
+    "block": _MANY,
+    "block, 1,024 sampled": {**_ONE, "max_sampled": 1024},
+    "no block": {**_MANY, "n_blocks": 0, "learning_rate": 0.003},
+    "two blocks": {**_MANY, "n_blocks": 2},
+    "block, ranked": {**_MANY, "numbers": "quantile", "scale_columns": True},
+    "block, bent": {**_MANY, "numbers": "robust", "scale_columns": True},
+    "block, cosine": {**_MANY, "distance": "cosine"},
+    "block, T = 1": {**_MANY, "temperature": 1.0},
+    "block, smoothed": {**_MANY, "label_smoothing": 0.1},
+    "block, PBLD": {**_MANY, "encoding": "pbld", "n_frequencies": 16},
+    "block, large batches": {**_MANY, "batch_size": 1024},
+    "block, validation forgotten": {**_MANY, "refit": None},
+}
+MEANS = {
+    "block + no block": ("block", "no block"),
+    "block: as is, ranked, bent": ("block", "block, ranked", "block, bent"),
+    "no block; ranked and bent with one": ("no block", "block, ranked", "block, bent"),
+    "all four (the default)": ("no block", "block, ranked", "block, bent", "block"),
 }
 
 
-def third(name: str) -> str:
-    """Which third a table is in: "choose" (two of three) or "confirm"."""
-    number = int(hashlib.sha256(name.encode()).hexdigest(), 16)
-    return "confirm" if number % 3 == 0 else "choose"
-
-
-def run(data: Path, out: Path, job: tuple[str, str, int]) -> dict:
-    """Fit one configuration on one table; the record, or what went wrong."""
-    import torch
-
-    from modernnca import ModernNCAClassifier, ModernNCARegressor
-
-    torch.set_num_threads(1)
-    name, config, seed = job
-    table = read(data / name)
-    settings = CONFIGS[config]
-    if table.regression:
-        settings = {k: v for k, v in settings.items() if k != "label_smoothing"}
-    kind = ModernNCARegressor if table.regression else ModernNCAClassifier
-    if "preset" not in settings:
-        settings = {**BASE, **settings}
-    model = kind(random_state=seed, **{"refit": None, **settings})
-    began = time.perf_counter()
-    record = {"table": name, "config": config, "seed": seed, "third": third(name)}
-    try:
-        model.fit(*table.train, eval_set=table.val)
-        seconds = time.perf_counter() - began
-        answer = model.predict if table.regression else model.predict_proba
-        val = answer(table.val[0])
-        if config != "paper":
-            stop = model._read_eval_set(model.remembered_, table.val)
-            joined = model._join(model.remembered_, stop)
-            model._remember(joined, [member.net for member in model.members_])
-        test = answer(table.test[0])
-    except Exception as error:
-        return {**record, "error": f"{type(error).__name__}: {error}"[:300]}
-    score = {}
-    for part, prediction, y in (
-        ("val", val, table.val[1]),
-        ("test", test, table.test[1]),
-    ):
-        if table.regression:
-            score[f"{part}_error"] = float(np.sqrt(np.mean((prediction - y) ** 2)))
-        else:
-            codes = np.searchsorted(model.classes_, y)
-            right = prediction.argmax(1) == codes
-            given = prediction[np.arange(len(y)), codes].clip(1e-7, 1)
-            score[f"{part}_error"] = float(1 - right.mean())
-            score[f"{part}_log_loss"] = float(-np.log(given).mean())
-    file = out / "predictions" / f"{name}+{config}+{seed}.npz"
-    np.savez_compressed(file, val=val.astype(np.float32), test=test.astype(np.float32))
-    return {
-        **record,
-        "regression": table.regression,
-        "n_train": len(table.train[1]),
-        **score,
-        "seconds": round(seconds, 2),
-        "epochs": len(model.history_),
-    }
-
-
-def main() -> None:
-    """Run what is missing."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--configs", nargs="*", default=list(CONFIGS))
-    parser.add_argument(
-        "--third", default="choose", choices=("choose", "confirm", "all")
-    )
-    parser.add_argument("--seeds", type=int, nargs="*", default=[0])
-    parser.add_argument("--max-rows", type=int, default=30_000)
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    arguments = parser.parse_args()
-    (arguments.out / "predictions").mkdir(parents=True, exist_ok=True)
-    file = arguments.out / "records.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    done = {(r["table"], r["config"], r["seed"]) for r in map(json.loads, lines)}
-    sizes = {}
-    for path in arguments.data.iterdir():
-        info = json.loads((path / "info.json").read_text())
-        wanted = arguments.third in ("all", third(path.name))
-        if wanted and info["n_rows"] <= arguments.max_rows:
-            sizes[path.name] = info["n_rows"] * (1 + info["n_num"])
-    jobs = [
-        job
-        for seed in arguments.seeds
-        for config in arguments.configs
-        for table in sizes
-        if (job := (table, config, seed)) not in done
+def jobs(asked: argparse.Namespace) -> list[Job]:
+    """All fits, in the order in which they are run."""
+    labels = asked.methods.split(";") if asked.methods else list(CONFIGS)
+    tables = tables_in(asked.data, asked.tables)
+    if not asked.tables:
+        tables = [name for name in tables if third(name) == "choose"]
+    return [
+        Job(
+            table,
+            "modernnca",
+            seed=seed,
+            settings=json.dumps(CONFIGS[label]),
+            label=label,
+        )
+        for seed in range(asked.seeds)
+        for table in tables
+        for label in labels
     ]
-    jobs.sort(key=lambda job: -sizes[job[0]])  # the longest first
-    ends = time.monotonic() + arguments.seconds
-    work = partial(run, arguments.data, arguments.out)
-    with (
-        file.open("a") as records,
-        multiprocessing.get_context("spawn").Pool(arguments.processes) as pool,
-    ):
-        for i, record in enumerate(pool.imap_unordered(work, jobs), 1):
-            records.write(json.dumps(record) + "\n")
-            records.flush()
-            if i % 20 == 0 or "error" in record:
-                print(i, len(jobs), record, flush=True)
-            if time.monotonic() > ends:
-                print(f"time is up: {i} of {len(jobs)}", flush=True)
-                pool.terminate()
-                os._exit(0)
+
+
+def error_of(records: list[Record]) -> float:
+    """RMSE, or the share of wrong classes, of the mean prediction."""
+    told = np.mean([np.asarray(each.prediction, float) for each in records], axis=0)
+    truth = records[0].truth
+    if records[0].task == "regression":
+        return float(np.sqrt(np.mean((told - truth) ** 2)))
+    return max(float((told.argmax(1) != truth).mean()), FLOOR)
+
+
+def lines(title: str, ratios: dict[str, pd.Series], regression: pd.Series) -> list[str]:
+    """A table in Markdown: a geometric mean for each task and configuration."""
+    text = [f"| {title} | error | 95 % | +/- | RMSE | 95 % | +/- |"]
+    text.append("| --- " * 7 + "|")
+    for label, ratio in ratios.items():
+        cells = []
+        for chosen in (~regression, regression):
+            logs = np.log(ratio[chosen.reindex(ratio.index)].dropna())
+            if len(logs):
+                low, high = np.exp(bootstrap_mean(logs.to_numpy()))
+                better, worse = (logs < -1e-9).sum(), (logs > 1e-9).sum()
+                cells += [f"{np.exp(logs.mean()):.3f}", f"{low:.3f} to {high:.3f}"]
+                cells += [f"{better}/{worse} of {len(logs)}"]
+            else:
+                cells += ["", "", ""]
+        text.append(f"| {label} | {' | '.join(cells)} |")
+    return text
+
+
+def judge(asked: argparse.Namespace) -> None:
+    """Print what each change gives, over one network with a block."""
+    named = {json.dumps(settings): label for label, settings in CONFIGS.items()}
+    found = {
+        (record.job.dataset, named[record.job.settings]): record
+        for record in records_of(asked.store, arrays=True)
+        if record.job.settings in named and record.status == "done"
+    }
+    tables = sorted({table for table, label in found if label == "block"})
+    regression = pd.Series(
+        {name: found[name, "block"].task == "regression" for name in tables}
+    )
+    ways = {**{label: (label,) for label in CONFIGS}, **MEANS}
+    errors = {
+        way: pd.Series(
+            {
+                table: error_of([found[table, label] for label in labels])
+                for table in tables
+                if all((table, label) in found for label in labels)
+            },
+            dtype=float,
+        )
+        for way, labels in ways.items()
+    }
+    over = {way: (error / errors["block"]).dropna() for way, error in errors.items()}
+    singles = {way: over[way] for way in CONFIGS if way != "block" and len(over[way])}
+    print("\n".join(lines("one network, over one with a block", singles, regression)))
+    print()
+    means = {way: over[way] for way in MEANS if len(over[way])}
+    print("\n".join(lines("means of networks", means, regression)))
+    pd.DataFrame(
+        {
+            "dataset": table,
+            "config": label,
+            "task": record.task,
+            "error": error_of([record]),
+            "log_loss": record.scores.get("log-loss"),
+            "fit_seconds": record.facts["fit_seconds"],
+            "n_train": record.facts["n_train"],
+            "machine": record.provenance.get("gpu") or "CPU",
+        }
+        for (table, label), record in sorted(found.items())
+    ).to_csv(HERE / "ingredients.csv", index=False, float_format="%.6g")
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, jobs, judge)

@@ -20,6 +20,7 @@ class Arguments(BaseEstimator):
         indicators="auto",
         few_values="auto",
         scale_columns="auto",
+        wide="auto",
         encoding="auto",
         n_frequencies="auto",
         frequency_scale="auto",
@@ -77,6 +78,7 @@ class Arguments(BaseEstimator):
         self.indicators = indicators
         self.few_values = few_values
         self.scale_columns = scale_columns
+        self.wide = wide
         self.encoding = encoding
         self.n_frequencies = n_frequencies
         self.frequency_scale = frequency_scale

@@ -71,6 +71,7 @@ def build_method(settings: Settings, learns_from: Task) -> Method:
         exponent=settings.sample_exponent,
         label_smoothing=settings.label_smoothing,
         fused=settings.head == "fused",
-        n_knots=settings.n_knots,
+        # Numbers as they are cost less than a look between knots.
+        n_knots=None if settings.encoding == "none" else settings.n_knots,
         learn_from_past=settings.past_only == "always",
     )

@@ -39,6 +39,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         indicators: add a column that tells where a number was missing.
         few_values: numbers with at most so many values skip the encoding.
         scale_columns: learn a scale for each column of numbers, before the encoding.
+        wide: where a table has many columns for its rows, keep the most telling ones
+            only; `wide_` says what was tried and kept (None: the table is not wide).
         encoding: of numbers: plr-lite, plr, periodic, pbld, ple, none.
         n_frequencies, frequency_scale, d_encoding, n_bins: sizes of the encoding.
         n_knots: in training, encode numbers between so many knots of their column,

@@ -12,7 +12,8 @@ from modernnca.core.learner import Labeled
 from modernnca.core.net import Net, NetShape
 from modernnca.core.rows import Rows
 from modernnca.errors import ModelFileError
-from modernnca.estimators.base import BaseModernNCA, Member
+from modernnca.estimators.answering import Member
+from modernnca.estimators.base import BaseModernNCA
 from modernnca.estimators.calibrate import Calibration
 from modernnca.estimators.classifier import ModernNCAClassifier
 from modernnca.estimators.device import choose_device
@@ -30,6 +31,7 @@ from modernnca.estimators.settings import Settings
 from modernnca.table.clock import Clock
 from modernnca.table.encoder import TableEncoder
 from modernnca.table.schema import RawTable
+from modernnca.table.screen import Screened
 from modernnca.train.loop import Epoch
 
 # Raised when an older reader could not make sense of a file.
@@ -108,6 +110,7 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
         "best_epochs": model.best_epochs_,
         "ended": model.ended_,
         "fallback": model.fallback_,
+        "wide": None if model.wide_ is None else model.wide_.state(),
         "calibration": asdict(model.calibration_),
         "clock": None if model.clock_ is None else asdict(model.clock_),
         "moments": model.members_[0].memory.moments,
@@ -154,6 +157,8 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
     model.history_ = [Epoch(*epoch) for epoch in tree["history"]]
     model.best_epochs_, model.ended_ = tree["best_epochs"], tree["ended"]
     model.fallback_ = tree.get("fallback")
+    wide = tree.get("wide")
+    model.wide_ = None if wide is None else Screened.from_state(wide)
     model.calibration_ = Calibration(**tree.get("calibration", {}))
     return model
 

@@ -26,7 +26,7 @@ Task = Literal["classes", "numbers"]
 PREDICTIONS = {"soft": None, "knn": None}
 REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
-_YES_OR_NO = ("indicators", "scale_columns", "calibrate", "guard")
+_YES_OR_NO = ("indicators", "scale_columns", "wide", "calibrate", "guard")
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
 # Each does what those before it do, and more.
@@ -42,6 +42,7 @@ class Settings:
     indicators: bool = True
     few_values: int = 2
     scale_columns: bool = False
+    wide: bool = True
     encoding: str = "plr-lite"
     n_frequencies: int = 77
     frequency_scale: float = 0.0443136
@@ -91,6 +92,7 @@ _PAPER = Settings(
     categories="onehot",
     indicators=False,
     few_values=0,
+    wide=False,
     n_knots=None,
     temperature=1.0,
     max_sampled=None,

@@ -1,6 +1,7 @@
 """Schema and treatments as one fitted object: a raw table to three arrays."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -57,6 +58,7 @@ class TableEncoder:
         few_values: numbers with at most so many distinct values become `plain`.
         indicators: add a 0/1 column for each column of numbers with gaps in fit.
         categorical_columns, numerical_columns: see `learn_schema`.
+        unused: names of columns that are left out, though they must be there.
         time_column: the name of a column of dates or numbers that says when.
         time_features: what becomes of it, a name of `TIME_FEATURES`.
 
@@ -77,6 +79,7 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         indicators: bool = True,
         categorical_columns: Names | None = None,
         numerical_columns: Names | None = None,
+        unused: Sequence[str] = (),
         time_column: str | None = None,
         time_features: str = "column",
     ) -> None:
@@ -86,6 +89,7 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         self.indicators = indicators
         self.categorical_columns = categorical_columns
         self.numerical_columns = numerical_columns
+        self.unused = list(unused)
         self.time_column = time_column
         self.time_features = time_features
 
@@ -96,6 +100,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
             categorical_columns=self.categorical_columns,
             numerical_columns=self.numerical_columns,
         )
+        if self.unused:
+            self.schema_ = _without(self.schema_, set(self.unused))
         table = conform(table, self.schema_)
         self.waves_ = self._learn_waves(table)
         self.facts_ = {name: _facts(cells) for name, cells in table.columns.items()}
@@ -158,6 +164,20 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         codes = self.categories_.transform(self._cells(table))
         return EncodedTable(treated[:, : self.n_numbers], plain, codes)
 
+    def owners(self) -> tuple[list[str], list[str]]:
+        """Return whose the numbers and plain columns are, and whose the levels."""
+        numbers = [name for name, _ in self.parts_] + self.gaps_
+        if self.waves_ is not None and self.time_column is not None:
+            numbers += [self.time_column] * len(self.waves_.names)
+        levels = [
+            name
+            for name, own in zip(
+                self._categorical(), self.categories_.levels_, strict=True
+            )
+            for _ in range(len(own) if len(own) > 1 else 0)
+        ]
+        return numbers, levels
+
     def describe(self) -> list[dict[str, Any]]:
         """Say of each column what it is and what becomes of it, one dict each.
 
@@ -174,6 +194,8 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
             name, kind = column.name, column.kind
             if kind == "constant":
                 treatment = "dropped"
+            elif kind == "unused":
+                treatment = "left out: others tell more"
             elif name in levels:
                 treatment = _levels_in_words(levels[name])
             else:
@@ -181,6 +203,14 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
             facts = self.facts_[name]
             rows.append({"name": name, "kind": kind, "treatment": treatment, **facts})
         return rows
+
+    def without(self, names: Sequence[str]) -> "TableEncoder":
+        """Return an encoder with the same settings that has no use for these columns.
+
+        It must be fitted.
+        """
+        settings = self.state()["settings"]
+        return TableEncoder(**{**settings, "unused": names})
 
     def state(self) -> dict[str, Any]:
         """Return settings and all that was learned: JSON-able values, and arrays."""
@@ -192,6 +222,7 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
                 "indicators": self.indicators,
                 "categorical_columns": _plain_list(self.categorical_columns),
                 "numerical_columns": _plain_list(self.numerical_columns),
+                "unused": self.unused,
                 "time_column": self.time_column,
                 "time_features": self.time_features,
             },
@@ -275,6 +306,15 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         if name in self.gaps_:
             words.append("gaps marked")
         return ", ".join(words) or "dropped"
+
+
+def _without(schema: Schema, names: set[str]) -> Schema:
+    """The schema in which the columns of these names have no use."""
+    columns = tuple(
+        replace(column, kind="unused") if column.name in names else column
+        for column in schema.columns
+    )
+    return replace(schema, columns=columns)
 
 
 def _n_distinct(cells: np.ndarray) -> int:

@@ -150,8 +150,9 @@ def _read_frame(X: Any) -> RawTable:
     _check_shape(*frame.shape)
     named = all(isinstance(name, str) for name in names)  # as scikit-learn has it
     columns, categorical = {}, set()
-    for place, name in enumerate(names if named else _plain_names(len(names))):
-        series = frame[:, place]
+    names = names if named else _plain_names(len(names))
+    # Not frame[:, place], which looks at all names of a pandas frame each time.
+    for name, series in zip(names, frame.iter_columns(), strict=True):
         columns[name] = _read_series(name, series)
         if series.dtype in _LEVELED:
             categorical.add(name)

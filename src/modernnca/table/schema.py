@@ -36,7 +36,7 @@ class Column:
     """A column: its name, how it is to be understood, and what it held in fit."""
 
     name: str
-    kind: str  # number, boolean, category, datetime or constant
+    kind: str  # number, boolean, category, datetime, constant or unused
     held: str  # number, boolean, text, datetime or nothing: see read.py
 
 
@@ -217,7 +217,7 @@ def _absent(names: list[str], others: list[str]) -> list[str]:
 
 def _convert(column: Column, cells: np.ndarray) -> np.ndarray:
     now = sort_of(cells)
-    if column.kind in (now, "constant"):
+    if column.kind in (now, "constant", "unused"):
         return cells
     if now == "nothing":
         blank, dtype = _BLANKS[column.kind]
