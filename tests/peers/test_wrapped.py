@@ -156,7 +156,7 @@ def test_refitted_boosting_has_as_many_rounds_as_found_on_all_rows(name, task):
     twice = fit(name, task, X[:200], y[:200], eval_set=stop, refit=True, **few)
     fresh = peer(name).build(task, seed=0, settings={})
     fresh.columns, fresh.target_ = twice.columns, twice.target_
-    own = {key: value for key, value in twice._own().items() if "early" not in key}
+    own = {key: value for key, value in twice.own().items() if "early" not in key}
     fresh.model = fresh.estimator(**{**own, twice.rounds: short.n_rounds()})
     seen = type("Seen", (), {"x": fresh._see(X), "y": fresh.target_.encode(y)})
     fresh.learn(seen, None, np.inf)

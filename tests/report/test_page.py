@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from tests.report.reading import check_names, opened
 
 WIDTHS = (390, 1280)
 
@@ -9,16 +10,8 @@ WIDTHS = (390, 1280)
 @pytest.fixture
 def page(browser, report):
     """The report, opened off-line; nothing may go wrong in it."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    wrong = []
-    page.on("console", lambda message: wrong.append(message.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda request: wrong.append(request.url))
-    page.goto(report.as_uri())
-    yield page
-    assert wrong == [report.as_uri()]  # the page itself, and nothing else
-    context.close()
+    with opened(browser, report) as page:
+        yield page
 
 
 def column(page, table, place):
@@ -145,11 +138,4 @@ def test_dark_colors_follow_the_system_and_the_button(page):
 
 
 def test_everything_can_be_reached_by_a_screen_reader(page):
-    unnamed = page.locator("button, input, select, [role=region]").evaluate_all(
-        """parts => parts.filter(part => !(part.textContent.trim() ||
-           part.getAttribute("aria-label") || (part.labels && part.labels.length)))
-           .map(part => part.outerHTML)"""
-    )
-    assert unnamed == []
-    ids = page.locator("[id]").evaluate_all("parts => parts.map(part => part.id)")
-    assert len(ids) == len(set(ids))
+    check_names(page)

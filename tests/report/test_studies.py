@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.report.reading import check_names, opened
 
 from modernnca.bench.found import find
 from modernnca.bench.job import Job, Record
@@ -68,19 +69,8 @@ def written(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, written):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    wrong = []
-    page.on("console", lambda message: wrong.append(message.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on(
-        "request",
-        lambda asked: None if asked.url[:5] == "data:" else wrong.append(asked.url),
-    )
-    page.goto(written.as_uri())
-    yield page
-    assert wrong == [written.as_uri()]
-    context.close()
+    with opened(browser, written) as page:
+        yield page
 
 
 def test_a_report_has_findings_tables_and_figures_as_files(written):
@@ -185,14 +175,7 @@ def test_dark_colors_and_names_for_a_screen_reader(page):
     page.get_by_role("button", name="Dark colors").click()
     assert page.evaluate(color) != light
     page.get_by_role("button", name="Dark colors").click()
-    unnamed = page.locator("button, input, select, [role=region]").evaluate_all(
-        """parts => parts.filter(part => !(part.textContent.trim() ||
-           part.getAttribute("aria-label") || (part.labels && part.labels.length)))
-           .map(part => part.outerHTML)"""
-    )
-    assert unnamed == []
-    ids = page.locator("[id]").evaluate_all("parts => parts.map(part => part.id)")
-    assert len(ids) == len(set(ids))
+    check_names(page)
 
 
 def test_it_is_said_how_complete_a_run_is():

@@ -127,11 +127,6 @@ def _fit(work: Work, dataset: Dataset, parts: Parts) -> Record:
         "n_test": len(parts.test),
         "n_columns": X.shape[1],
     }
-    names = None
-    if classes is not None:
-        names = [str(label) for label in classes]
-        place = {label: code for code, label in enumerate(classes.tolist())}
-        truth = np.array([place.get(label, -1) for label in truth.tolist()])
     return Record(
         job,
         "done",
@@ -140,10 +135,20 @@ def _fit(work: Work, dataset: Dataset, parts: Parts) -> Record:
         used=used,
         facts=facts,
         provenance=provenance(),
-        classes=names,
+        **_told(classes, truth),
         prediction=prediction.astype(np.float32 if prediction.ndim > 1 else np.float64),
-        truth=truth,
     )
+
+
+def _told(classes: np.ndarray | None, y: np.ndarray) -> dict[str, Any]:
+    """What a record keeps of the truth: names of classes and codes, or numbers."""
+    if classes is None:
+        return {"truth": y}
+    code = {label: code for code, label in enumerate(classes.tolist())}
+    return {
+        "classes": [str(label) for label in classes],
+        "truth": np.array([code.get(label, -1) for label in y.tolist()]),
+    }
 
 
 def fit(model: Model, dataset: Dataset, parts: Parts) -> None:
@@ -181,10 +186,6 @@ def _embed(work: Work, dataset: Dataset, parts: Parts) -> Record:
     with Meter() as looking:
         space = model.transform(dataset.X.iloc[rows])
         drawn, scores = look(space, y, classes=classes is not None, seed=job.seed)
-    names = None
-    if classes is not None:
-        names = [str(label) for label in classes]
-        y = np.searchsorted(classes, y)
     return Record(
         job,
         "done",
@@ -200,9 +201,8 @@ def _embed(work: Work, dataset: Dataset, parts: Parts) -> Record:
             "d_space": space.shape[1],
         },
         provenance=provenance(),
-        classes=names,
+        **_told(classes, y),
         prediction=drawn.astype(np.float32),
-        truth=y,
     )
 
 

@@ -76,7 +76,7 @@ class Settings:
     ties: str = "loss"
     max_judges: int | None = 8192
     validation_fraction: float = 0.2
-    # The next three matter where there is a time_column: see experiments/time.py.
+    # The next three matter where there is a time_column: see experiments/drift.py.
     validation_rows: str = "random"
     time_features: str = "seasons"
     past_only: str = "prediction"

@@ -6,18 +6,15 @@ from typing import Any
 import numpy as np
 
 from modernnca.peers.base import Peer, imported, n_threads
-from modernnca.peers.columns import Frame
-from modernnca.peers.wrapped import Seen, Wrapped, as_array, wrapped_maker
+from modernnca.peers.wrapped import Boosted, Seen, as_array, wrapped_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 _PATIENCE = 50
 
 
-class LightGBM(Wrapped):
+class LightGBM(Boosted):
     """Stops by the held-out rows; its file holds the library's own text."""
 
-    columns_type = Frame
-    stops = True
     rounds = "n_estimators"
 
     def estimator(self, **settings: Any) -> Any:

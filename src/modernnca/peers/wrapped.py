@@ -34,18 +34,17 @@ class Wrapped(ABC):
         name: of the peer, for files.
         task: one of `TASKS`.
         seed: of the estimator, and of the rows that are held out to stop by.
-        settings: what the estimator takes; `time_limit`, in seconds; and, for one that
-            stops, `refit`: all rows, for as many rounds as the held-out ones ask for.
+        settings: what the estimator takes, and `ours`.
     """
 
     columns_type: ClassVar[type[Matrix] | type[Frame]] = Matrix
     stops: ClassVar[bool] = False  # by the `eval_set`, or else by a fifth of the rows
-    rounds: ClassVar[str] = ""  # the setting that counts them, of one that stops
+    ours: ClassVar[tuple[str, ...]] = ("time_limit",)  # not the estimator's; seconds
 
     def __init__(self, name: str, task: str, seed: int, **settings: Any) -> None:
         self.name, self.task, self.seed, self.settings = name, task, seed, settings
         self.columns = self.columns_type()
-        self.model = self.estimator(**self._own())
+        self.model = self.estimator(**self.own())
 
     # What a peer says.
 
@@ -64,10 +63,6 @@ class Wrapped(ABC):
     def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
         """Fit the estimator, until `ends` of `time.monotonic` if it can."""
         self.model.fit(fit.x, fit.y)
-
-    def n_rounds(self) -> int:
-        """How many rounds the held-out rows found best, in one that stops."""
-        raise NotImplementedError
 
     def prepare(self, x: Any) -> Any:
         """The last touch on what the estimator sees."""
@@ -95,19 +90,16 @@ class Wrapped(ABC):
             stop = Seen(self._see(eval_set[0]), self.target_.encode(eval_set[1]))
         elif self.stops:
             fit, stop = self._hold_out(fit)
-        self.learn(fit, stop, ends)
-        if stop is not None and self.settings.get("refit"):
-            found = {self.rounds: max(self.n_rounds(), 1)}
-            own = {**self._own(), **found}
-            own.pop("early_stopping_rounds", None)
-            self.model = self.estimator(**own)
-            self.learn(_join(fit, stop), None, ends)
+        self.settle(fit, stop, ends)
         return self
 
-    def _own(self) -> dict[str, Any]:
+    def settle(self, fit: Seen, stop: Seen | None, ends: float) -> None:
+        """Learn, once or more often."""
+        self.learn(fit, stop, ends)
+
+    def own(self) -> dict[str, Any]:
         """The settings that the estimator takes."""
-        ours = ("time_limit", "refit")
-        return {key: value for key, value in self.settings.items() if key not in ours}
+        return {k: v for k, v in self.settings.items() if k not in self.ours}
 
     @property
     def classes_(self) -> np.ndarray:
@@ -161,6 +153,32 @@ class Wrapped(ABC):
         fit, stop = hold_out(len(y), fraction=0.2, rng=rng, classes=classes)
         stop = stop if len(stop) else fit  # a tiny table is judged by itself
         return Seen(_take(x, fit), y[fit]), Seen(_take(x, stop), y[stop])
+
+
+class Boosted(Wrapped):
+    """One that learns in rounds and stops by held-out rows.
+
+    With the setting `refit` it then learns from all rows, for as many rounds as the
+    held-out ones found best.
+    """
+
+    columns_type = Frame
+    stops = True
+    ours = ("time_limit", "refit")
+    rounds: ClassVar[str]  # the setting that counts them
+
+    @abstractmethod
+    def n_rounds(self) -> int:
+        """How many rounds the held-out rows found best."""
+
+    def settle(self, fit: Seen, stop: Seen | None, ends: float) -> None:
+        """Learn, and once more if asked to."""
+        self.learn(fit, stop, ends)
+        if stop is not None and self.settings.get("refit"):
+            own = {**self.own(), self.rounds: max(self.n_rounds(), 1)}
+            own.pop("early_stopping_rounds", None)
+            self.model = self.estimator(**own)
+            self.learn(_join(fit, stop), None, ends)
 
 
 def _take(x: Any, rows: np.ndarray) -> Any:

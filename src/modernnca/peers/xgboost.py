@@ -4,16 +4,13 @@ import time
 from typing import Any
 
 from modernnca.peers.base import Peer, imported, n_threads
-from modernnca.peers.columns import Frame
-from modernnca.peers.wrapped import Seen, Wrapped, as_array, wrapped_maker
+from modernnca.peers.wrapped import Boosted, Seen, as_array, wrapped_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
-class XGBoost(Wrapped):
+class XGBoost(Boosted):
     """Stops by the held-out rows; its file holds the library's own format."""
 
-    columns_type = Frame
-    stops = True
     rounds = "n_estimators"
 
     def estimator(self, **settings: Any) -> Any:

@@ -5,7 +5,7 @@ holds out a fifth of these its own way), the last 20 % are the test. Every confi
 is one network of the preset "fast" (patience 10) with some choices of the time column
 changed; the base is what is learned without one.
 
-    python experiments/time.py --data DIR [--out experiments/time.csv] [--seeds 0 1]
+    python experiments/drift.py --data DIR [--out experiments/drift.csv] [--seeds 0 1]
 
 Runs again only what is missing in the records, then prints them as tables.
 """
