@@ -212,17 +212,19 @@ def test_without_held_out_rows_each_is_judged_by_the_others():
     assert 0.3 < model.history_[-1].score < 1
 
 
-def test_members_are_averaged():
+def test_members_are_averaged_as_they_count():
     model = ModernNCAClassifier(n_members=3, **QUICK).fit(FRAME, LABELS)
     assert len(model.members_) == 3
     assert {epoch.member for epoch in model.history_} == {0, 1, 2}
     votes = []
-    everyone = model.members_
+    everyone, weights = model.members_, model.member_weights_
+    assert sum(weights) == pytest.approx(1)
     for member in everyone:
-        model.members_ = [member]
+        model.members_, model.member_weights_ = [member], [1.0]
         votes.append(model.predict_proba(FRAME))
-    model.members_ = everyone
-    np.testing.assert_allclose(model.predict_proba(FRAME), np.mean(votes, 0))
+    model.members_, model.member_weights_ = everyone, weights
+    mean = np.average(votes, axis=0, weights=weights)
+    np.testing.assert_allclose(model.predict_proba(FRAME), mean)
     assert model.transform(FRAME).shape == (120, 3 * 128)
 
 

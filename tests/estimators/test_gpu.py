@@ -14,7 +14,7 @@ def test_many_classes_are_learned_as_on_a_cpu(n_blocks):
     rng = np.random.RandomState(0)
     centers = rng.randn(26, 16)
     labels = rng.randint(26, size=6000)
-    X = centers[labels] + 0.55 * rng.randn(6000, 16)
+    X = centers[labels] + 1.2 * rng.randn(6000, 16)  # hard: losses stay large
     losses = {}
     for device in ("cpu", "cuda"):
         model = ModernNCAClassifier(

@@ -59,13 +59,30 @@ class BlockShape:
     dropout: float
 
 
+class Dropout(nn.Dropout):
+    """torch's dropout; on a CPU, with four lots out of each random number.
+
+    There torch draws 64 bits for each single lot, which took a third of the time of a
+    default fit; 16 bits are enough, and three times as fast.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Silence some of `x`, (N, D), and raise the rest."""
+        if not self.training or self.p == 0 or x.device.type != "cpu":
+            return super().forward(x)
+        words = torch.randint(-(2**63), 2**63 - 1, (-(-x.numel() // 4),))
+        lots = words.view(torch.int16)[: x.numel()].view(x.shape)
+        heard = lots >= round(self.p * 2**16) - 2**15
+        return x * heard.to(x.dtype).mul_(1 / (1 - self.p))
+
+
 def _block(norm: Callable[[int], nn.Module], shape: BlockShape) -> nn.Sequential:
     """g(x) = Linear(Dropout(ReLU(Linear(norm(x))))): equation 5 of the paper."""
     return nn.Sequential(
         norm(shape.dim),
         nn.Linear(shape.dim, shape.d_block),
         nn.ReLU(),
-        nn.Dropout(shape.dropout),
+        Dropout(shape.dropout),
         nn.Linear(shape.d_block, shape.dim),
     )
 

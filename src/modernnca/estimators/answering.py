@@ -55,6 +55,7 @@ class Answering(TransformerMixin, Arguments):
     table_: TableEncoder
     clock_: Clock | None
     members_: list[Member]
+    member_weights_: list[float]  # how much each counts, out of 1
     remembered_: Part
     n_features_in_: int
 
@@ -103,12 +104,16 @@ class Answering(TransformerMixin, Arguments):
             self._moments(part.table),
         ).to(self._device)
 
-    def _net_shape(self) -> NetShape:
-        """The net that fits the encoded table."""
-        return build_shape(self.settings_, self.table_)
+    def _net_shape(self, number: int) -> NetShape:
+        """The net of one member that fits the encoded table."""
+        return build_shape(self.settings_, self.table_, number)
 
-    def _remember(self, part: Part, nets: list[Net]) -> None:
-        """Embed the rows that will answer, once and for all."""
+    def _remember(
+        self, part: Part, nets: list[Net], weights: list[float] | None = None
+    ) -> None:
+        """Embed the rows that will answer, once and for all; members count alike."""
+        known = weights is not None and len(weights) == len(nets)
+        self.member_weights_ = weights if known else [1 / len(nets)] * len(nets)
         labeled = self._labeled(part)
         self.remembered_ = part
         self.members_ = [
@@ -140,7 +145,7 @@ class Answering(TransformerMixin, Arguments):
         rows of the table given to `fit` (rows of an `eval_set` come after these);
         shares are parts of the vote that made the prediction. With one member the
         nearest row is first; with several, the one with the largest mean share is, and
-        distances are means over the members. Rows that may not answer, since they are
+        distances are means over the members, each as it counts. Rows that may not answer, since they are
         later, come last: at an infinite distance, with no share.
         """
         asking = self._read_asking(X)
@@ -169,10 +174,10 @@ class Answering(TransformerMixin, Arguments):
         for chunk in chunks(len(queries[0]), len(memories[0]), memories[0].n_pairs):
             asked = [(m, q[chunk]) for m, q in zip(memories, queries, strict=True)]
             when = None if moments is None else moments[chunk]
-            shares = torch.stack([m.shares(q, when) for m, q in asked]).mean(0)
+            shares = self._mean([m.shares(q, when) for m, q in asked])
             top = shares.topk(n_neighbors)
-            distances = torch.stack([m.distances(q, top.indices) for m, q in asked])
-            parts.append((distances.mean(0), top.indices, top.values))
+            distances = self._mean([m.distances(q, top.indices) for m, q in asked])
+            parts.append((distances, top.indices, top.values))
         return [torch.cat(part) for part in zip(*parts, strict=True)]
 
     def _votes(self, X) -> np.ndarray:
@@ -181,13 +186,23 @@ class Answering(TransformerMixin, Arguments):
 
     def _vote(self, asking: Asking) -> np.ndarray:
         """The mean vote of the members for encoded rows, (B, V)."""
+        votes = self._votes_of_each(asking)
+        return np.average(votes, axis=0, weights=self.member_weights_)
+
+    def _votes_of_each(self, asking: Asking) -> np.ndarray:
+        """The vote of each member for encoded rows, (M, B, V)."""
         queries = self._queries(asking)
         with torch.inference_mode():
-            means = [
+            votes = [
                 member.memory.vote(query, asking.moments).mean.double()
                 for member, query in zip(self.members_, queries, strict=True)
             ]
-        return torch.stack(means).mean(0).cpu().numpy()
+        return torch.stack(votes).cpu().numpy()
+
+    def _mean(self, parts: list[Tensor]) -> Tensor:
+        """The mean of what the members say, each as it counts."""
+        weighed = zip(parts, self.member_weights_, strict=True)
+        return torch.stack([part * weight for part, weight in weighed]).sum(0)
 
     def _queries(self, asking: Asking) -> list[Tensor]:
         """Embed rows with each member: (B, D)."""

@@ -49,6 +49,7 @@ class Arguments(BaseEstimator):
         batch_size="auto",
         max_epochs="auto",
         patience="auto",
+        averaging="auto",
         stopping_metric="auto",
         ties="auto",
         max_judges="auto",
@@ -57,6 +58,7 @@ class Arguments(BaseEstimator):
         time_limit=None,
         n_members="auto",
         variety="auto",
+        weigh="auto",
         refit="auto",
         calibrate="auto",
         guard="auto",
@@ -107,6 +109,7 @@ class Arguments(BaseEstimator):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.patience = patience
+        self.averaging = averaging
         self.stopping_metric = stopping_metric
         self.ties = ties
         self.max_judges = max_judges
@@ -115,6 +118,7 @@ class Arguments(BaseEstimator):
         self.time_limit = time_limit
         self.n_members = n_members
         self.variety = variety
+        self.weigh = weigh
         self.refit = refit
         self.calibrate = calibrate
         self.guard = guard

@@ -29,6 +29,7 @@ from modernnca.estimators.settings import (
     resolve,
 )
 from modernnca.estimators.tuning import Given, tune_model
+from modernnca.estimators.weigh import weigh
 from modernnca.estimators.wide import narrow, plainly
 from modernnca.table.clock import Clock, learn_clock
 from modernnca.table.encoder import TableEncoder
@@ -40,6 +41,10 @@ from modernnca.train.loop import History, Plan, train
 from modernnca.train.seeding import seeded
 
 Judge = Callable[[Tensor], tuple[float, float]]
+_CPU = torch.device("cpu")
+# With more, four networks take a CPU ten minutes and longer (benchmarks/README.md).
+_MOST_ROWS_ON_CPU = 20_000
+_MOST_GUARDS = 2048  # so many held-out rows tell whether learning was in vain
 
 
 class BaseModernNCA(Answering):
@@ -59,9 +64,10 @@ class BaseModernNCA(Answering):
         """How much each row counts."""
         return weights
 
-    def _default_preset(self) -> str:
-        """What preset="auto" means."""
-        return "default"
+    def _default_preset(self, n_rows: int) -> str:
+        """What preset="auto" means for so many rows."""
+        in_haste = n_rows > _MOST_ROWS_ON_CPU and choose_device(self.device) == _CPU
+        return "fast" if in_haste else "default"
 
     # Learning.
 
@@ -80,7 +86,6 @@ class BaseModernNCA(Answering):
             eval_set: `(X, y)` to stop by, instead of a held-out part of `X`.
         """
         began = time.monotonic()
-        self.settings_ = self._resolve()
         self._device = choose_device(self.device)
         # Without a seed, not numpy's global state either: it stays untouched.
         unseeded = self.random_state is None
@@ -90,6 +95,7 @@ class BaseModernNCA(Answering):
             else check_random_state(self.random_state)
         )
         given = self._read(X, y, sample_weight)
+        self.settings_ = self._resolve(len(given))
         fit_part, stop_part = self._hold_out(given, eval_set, rng)
         self.clock_ = self._learn_clock(fit_part, stop_part)
         seeds = rng.randint(2**31 - 1, size=self.settings_.n_members).tolist()
@@ -100,13 +106,16 @@ class BaseModernNCA(Answering):
         learned = self._learn(fit_part, stop_part, seeds, (began, halfway))
         self._note(histories := [history for _, history in learned])
         nets = [net for net, _ in learned]
+        weights: list[float] | None = None
         self.fallback_: str | None = None
         self.calibration_ = Calibration()
         interrupted = "interrupted" in self.ended_
-        asked = self.settings_.guard or self.settings_.calibrate
+        settings = self.settings_
+        asked = settings.guard or settings.calibrate or settings.weigh
         in_time = not interrupted and time.monotonic() < ends
         if stop_part is not None and asked and in_time:
-            nets = self._settle(fit_part, self._judges(stop_part, seeds[0]), nets)
+            judges = self._judges(stop_part, seeds[0])
+            nets, weights = self._settle(fit_part, judges, nets)
             full = full and self.fallback_ is None
         if stop_part is not None and self.settings_.refit is not None:
             n_fit, fit_part = len(fit_part), self._join(fit_part, stop_part)
@@ -115,33 +124,53 @@ class BaseModernNCA(Answering):
                 rest = (time.monotonic(), ends)
                 learned = self._learn(fit_part, None, seeds, rest, n_epochs)
                 nets = [net for net, _ in learned]
-        self._remember(fit_part, nets)
+        self._remember(fit_part, nets, weights)
         return self
 
-    def _settle(self, fit_part: Part, judges: Part, nets: list[Net]) -> list[Net]:
-        """With the held-out rows: learned or not, and how sure; the nets to keep.
+    def _settle(
+        self, fit_part: Part, judges: Part, nets: list[Net]
+    ) -> tuple[list[Net], list[float] | None]:
+        """With the held-out rows: the nets to keep, how much each counts, how sure.
 
         Where plain k-NN, or a constant, does better on these rows, it is kept instead,
         and `fallback_` says which.
         """
+        learned, weights = self.settings_, None
         asking = self._asking_to_judge(judges.table)
-        judge, learned = self._judge(judges), self.settings_
         self._remember(fit_part, nets)
-        votes = self._vote(asking)
-        best, kept = judge(torch.from_numpy(votes)), (learned, nets, votes)
-        for other in fallbacks(self.table_, len(fit_part)) if learned.guard else []:
+        of_each = self._votes_of_each(asking)  # (M, B, V)
+        if learned.weigh:
+            values = self._values(judges.y).numpy()
+            weights = weigh(of_each, values, classes=self._task == "classes")
+        votes = np.average(of_each, axis=0, weights=weights)
+        if learned.guard:
+            step = -(-len(judges) // _MOST_GUARDS)
+            some = np.arange(0, len(judges), step)
+            other = self._better_unlearned(fit_part, judges.take(some), votes[some])
+            if other is not None:
+                nets, weights, votes, judges = [other[0]], None, other[1], other[2]
+        if learned.calibrate:
+            self._calibrate(votes, judges)
+        return nets, weights
+
+    def _better_unlearned(
+        self, fit_part: Part, judges: Part, votes: np.ndarray
+    ) -> tuple[Net, np.ndarray, Part] | None:
+        """What has learned nothing and does better than `votes`: its net and votes."""
+        asking, judge = self._asking_to_judge(judges.table), self._judge(judges)
+        best, kept = judge(torch.from_numpy(votes)), None
+        learned = settings = self.settings_
+        for other in fallbacks(self.table_, len(fit_part)):
             self.settings_ = replace(learned, **other.settings)
             net = other.net.to(self._device)
             self._remember(fit_part, [net])
             votes = self._vote(asking)
             verdict = judge(torch.from_numpy(votes))
             if (verdict[0], -verdict[1]) > (best[0], -best[1]):
-                best, kept = verdict, (self.settings_, [net], votes)
-                self.fallback_ = other.name
-        self.settings_, nets, votes = kept
-        if learned.calibrate:
-            self._calibrate(votes, judges)
-        return nets
+                best, kept = verdict, (net, votes, judges)
+                self.fallback_, settings = other.name, self.settings_
+        self.settings_ = settings
+        return kept
 
     def _calibrate(self, votes: np.ndarray, part: Part) -> None:
         """Learn how sure the votes for a held-out part may be; numbers need nothing."""
@@ -196,13 +225,13 @@ class BaseModernNCA(Answering):
         )
         return self
 
-    def _resolve(self) -> Settings:
+    def _resolve(self, n_rows: int = 0) -> Settings:
         """Turn the arguments into settings, checked for this task."""
         check_value("time_limit", self.time_limit)
         check_value("verbose", self.verbose)
         self._check_time()
         return resolve(
-            self._default_preset() if self.preset == "auto" else self.preset,
+            self._default_preset(n_rows) if self.preset == "auto" else self.preset,
             self.get_params(deep=False),
             self._task,
             learns_from=self._learns_from,
@@ -321,7 +350,7 @@ class BaseModernNCA(Answering):
             time_features=settings.time_features,
         ).fit(fit_part.table)
         self.target_.fit(fit_part.y)
-        settings = self._narrow(fit_part, seeds[0])
+        self._narrow(fit_part, seeds[0])
         fit = self._labeled(fit_part)
         if not self._judged_by_the_past:
             fit = fit._replace(moments=None)
@@ -329,35 +358,40 @@ class BaseModernNCA(Answering):
             stop_part = self._judges(stop_part, seeds[0])
         stop = None if stop_part is None else self._labeled(stop_part)
         judge = self._judge(fit_part if stop_part is None else stop_part)
-        plan = Plan(
-            optimizer=settings.optimizer,
-            learning_rate=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            batch_size=batch_size_for(settings, len(fit_part)),
-            max_epochs=settings.max_epochs,
-            patience=settings.patience,
-            ties=settings.ties,
-        )
         begins, ends = time_frame
         learned: list[tuple[Net, History]] = []
         for i, seed in enumerate(seeds):
             # Every network gets an equal part of the time.
             deadline = begins + (ends - begins) * (i + 1) / len(seeds)
-            own_plan = replace(plan, deadline=deadline)
+            plan = replace(self._plan(i, len(fit_part)), deadline=deadline)
             if n_epochs is not None:
-                own_plan = replace(
-                    own_plan, max_epochs=n_epochs[i], patience=None, judged=False
+                plan = replace(
+                    plan, max_epochs=n_epochs[i], patience=None, judged=False
                 )
             title = f"network {i + 1} of {len(seeds)}" if len(seeds) > 1 else "fit"
             learned.append(
-                self._learn_one(fit, stop, judge, own_plan, seed, title, number=i)
+                self._learn_one(fit, stop, judge, plan, seed, title, number=i)
             )
             if learned[-1][1].ended == "interrupted":
                 break
         return learned
 
-    def _narrow(self, fit_part: Part, seed: int) -> Settings:
-        """Screen the columns of a wide table; the settings that suit what is left."""
+    def _plan(self, number: int, n_rows: int) -> Plan:
+        """How one of the networks learns from so many rows."""
+        settings = as_member(self.settings_, number)
+        return Plan(
+            optimizer=settings.optimizer,
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            batch_size=batch_size_for(settings, n_rows),
+            max_epochs=settings.max_epochs,
+            patience=settings.patience,
+            ties=settings.ties,
+            averaging=settings.averaging,
+        )
+
+    def _narrow(self, fit_part: Part, seed: int) -> None:
+        """Screen the columns of a wide table, and settle what suits those left."""
         self.wide_: Screened | None = None
         if self.settings_.wide:
             values = self._values(fit_part.y).numpy()
@@ -366,7 +400,6 @@ class BaseModernNCA(Answering):
             )
         if self.wide_ is not None and self.encoding == "auto":
             self.settings_ = plainly(self.settings_, self.table_)
-        return self.settings_
 
     def _learn_one(
         self,
@@ -389,8 +422,7 @@ class BaseModernNCA(Answering):
             seeded(seed, self._device) as generator,
             progress(title, plan.max_epochs, shown=self.verbose > 0) as bars,
         ):
-            shape = as_member(self._net_shape(), self.settings_.variety, number)
-            net = Net(shape).to(self._device)
+            net = Net(self._net_shape(number)).to(self._device)
             net.prepare(fit.rows.numbers)
             history = train(
                 NeighborLearner(
@@ -438,6 +470,9 @@ class BaseModernNCA(Answering):
         self, histories: list[History], n_fit: int, n_all: int
     ) -> list[int]:
         """The epochs over all rows that take as many steps as led to the best."""
-        steps_fit = -(-n_fit // batch_size_for(self.settings_, n_fit))
-        steps_all = -(-n_all // batch_size_for(self.settings_, n_all))
-        return [max(1, round(h.best_epoch * steps_fit / steps_all)) for h in histories]
+        found = []
+        for number, history in enumerate(histories):
+            steps_fit = -(-n_fit // self._plan(number, n_fit).batch_size)
+            steps_all = -(-n_all // self._plan(number, n_all).batch_size)
+            found.append(max(1, round(history.best_epoch * steps_fit / steps_all)))
+        return found

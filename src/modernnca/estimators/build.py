@@ -12,8 +12,30 @@ from modernnca.estimators.settings import Settings, Task
 from modernnca.table.encoder import TableEncoder
 
 
-def build_shape(settings: Settings, table: TableEncoder) -> NetShape:
-    """The shape of the net that fits the encoded table."""
+# What each member of a mixed ensemble changes, in turn. One without a block, its weights
+# not averaged, is the paper's own; where it is better, it is much better
+# (experiments/README.md). The others see numbers by rank, bent, and as they are.
+_MIXED: tuple[dict[str, Any], ...] = (
+    {"n_blocks": 0, "averaging": 0.0},
+    {"scale_columns": True},
+    {"scale_columns": True},
+    {},
+)
+_CHANGES: dict[str, tuple[dict[str, Any], ...]] = {"alike": ({},), "mixed": _MIXED}
+_VIEWS = {"alike": ("as-is",), "mixed": ("as-is", "ranked", "bent", "as-is")}
+
+
+def as_member(settings: Settings, number: int) -> Settings:
+    """The settings of one of several networks: all alike, or each in another way."""
+    changes = _CHANGES[settings.variety]
+    return replace(settings, **changes[number % len(changes)])
+
+
+def build_shape(settings: Settings, table: TableEncoder, number: int = 0) -> NetShape:
+    """The shape of a member's net that fits the encoded table."""
+    views = _VIEWS[settings.variety]
+    view = views[number % len(views)]
+    settings = as_member(settings, number)
     learned = settings.temperature == "learned"
     # Cosines differ by 2 at most: they need a start that tells neighbors apart.
     start = 0.1 if settings.distance == "cosine" else 1.0
@@ -21,6 +43,7 @@ def build_shape(settings: Settings, table: TableEncoder) -> NetShape:
         n_numbers=table.n_numbers,
         n_plain=table.n_plain,
         n_levels=table.n_levels,
+        view=view,
         scale_columns=settings.scale_columns,
         encoding=settings.encoding,
         n_frequencies=settings.n_frequencies,
@@ -35,23 +58,6 @@ def build_shape(settings: Settings, table: TableEncoder) -> NetShape:
         temperature=start if learned else float(settings.temperature),
         learn_temperature=learned,
     )
-
-
-# What each member of a mixed ensemble changes, in turn. One without a block is the
-# paper's own; where it is better, it is much better (experiments/README.md).
-_MIXED: tuple[dict[str, Any], ...] = (
-    {"n_blocks": 0},
-    {"view": "ranked", "scale_columns": True},
-    {"view": "bent", "scale_columns": True},
-    {},
-)
-VARIETIES: dict[str, tuple[dict[str, Any], ...]] = {"alike": ({},), "mixed": _MIXED}
-
-
-def as_member(shape: NetShape, variety: str, number: int) -> NetShape:
-    """The shape of one of several nets: all alike, or seeing numbers differently."""
-    changes = VARIETIES[variety]
-    return replace(shape, **changes[number % len(changes)])
 
 
 def build_method(settings: Settings, learns_from: Task) -> Method:

@@ -63,6 +63,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         batch_size: rows in a step, or "by-size" of the table.
         max_epochs, patience: the most epochs, and how many may pass without a better
             score before the next such one ends it; patience=None never gives up.
+        averaging: judge and keep the mean of the weights over the steps of about so
+            many epochs; 0 takes them as they are.
         stopping_metric: accuracy, balanced-accuracy, log-loss, auc; rmse, mae, r2; or a
             function of (y, probabilities or predictions), higher is better.
         ties: of equal scores, the one with the lower "loss" is better, or the "later".
@@ -75,6 +77,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         n_members: how many networks; their votes are averaged.
         variety: the members are "alike" but for the seed, or "mixed": each sees the
             numbers in another way (as they are, bent, ranked).
+        weigh: members that err less on the held-out rows count for more.
         refit: what happens to the held-out rows: "remember" adds them to the memory,
             "full" learns everything anew from all rows, None leaves them out.
         calibrate: fit the probabilities of classes to the held-out rows.

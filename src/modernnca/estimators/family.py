@@ -22,7 +22,7 @@ class LNCAClassifier(ModernNCAClassifier):
     The arguments are those of `ModernNCAClassifier`; "auto" means the preset "linear".
     """
 
-    def _default_preset(self) -> str:
+    def _default_preset(self, n_rows: int) -> str:
         return "linear"
 
 
@@ -32,7 +32,7 @@ class LNCARegressor(ModernNCARegressor):
     The arguments are those of `ModernNCAClassifier`; "auto" means the preset "linear".
     """
 
-    def _default_preset(self) -> str:
+    def _default_preset(self, n_rows: int) -> str:
         return "linear"
 
 
@@ -103,11 +103,11 @@ class NCAClassifier(ModernNCAClassifier):
         )
         self.version = version
 
-    def _default_preset(self) -> str:
+    def _default_preset(self, n_rows: int) -> str:
         return named("version", self.version, VERSIONS)
 
-    def _net_shape(self) -> NetShape:
-        shape = super()._net_shape()
+    def _net_shape(self, number: int) -> NetShape:
+        shape = super()._net_shape(number)
         if self.version != "v0":
             return shape
         n_columns = shape.n_numbers + shape.n_plain + shape.n_levels
@@ -120,7 +120,7 @@ class TabConClassifier(ModernNCAClassifier):
     The arguments are those of `ModernNCAClassifier`; "auto" means the preset "tabcon".
     """
 
-    def _default_preset(self) -> str:
+    def _default_preset(self, n_rows: int) -> str:
         return "tabcon"
 
 
@@ -135,7 +135,7 @@ class TabConRegressor(ModernNCARegressor):
     # PAPER: "label values are discretized", without a number; ten quantile bins.
     _n_bins = 10
 
-    def _default_preset(self) -> str:
+    def _default_preset(self, n_rows: int) -> str:
         return "tabcon"
 
     def _labels(self, y: np.ndarray) -> Tensor:

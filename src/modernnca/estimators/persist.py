@@ -101,6 +101,7 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
         },
         "table": model.table_.state(),
         "target": model.target_.state(),
+        "member_weights": model.member_weights_,
         "members": [_member_state(member) for member in model.members_],
         "values": model.members_[0].memory.values,
         "weights": part.weights,
@@ -154,6 +155,10 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
         if keys.shape != (len(labeled.values), net.shape.dim):
             raise ValueError(f"the remembered rows have the shape {tuple(keys.shape)}.")
         model.members_.append(model._member(net, keys, labeled))
+    n_members = len(model.members_)
+    model.member_weights_ = tree.get("member_weights", [1 / n_members] * n_members)
+    if len(model.member_weights_) != n_members:
+        raise ValueError("its members and their weights are not equally many.")
     model.history_ = [Epoch(*epoch) for epoch in tree["history"]]
     model.best_epochs_, model.ended_ = tree["best_epochs"], tree["ended"]
     model.fallback_ = tree.get("fallback")

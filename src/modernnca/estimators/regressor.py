@@ -34,13 +34,13 @@ class ModernNCARegressor(RegressorMixin, BaseModernNCA):
         votes = self._votes(X)
         return self.target_.decode(votes[:, 0])
 
-    def _resolve(self) -> Settings:
+    def _resolve(self, n_rows: int = 0) -> Settings:
         if self.class_weight is not None:
             raise ValueError(
                 f"class_weight is for classes; leave it at None for regression "
                 f"(got {self.class_weight!r}) or use sample_weight."
             )
-        return super()._resolve()
+        return super()._resolve(n_rows)
 
     def _values(self, y: np.ndarray) -> Tensor:
         return torch.from_numpy(self.target_.encode(y)).float()[:, None]

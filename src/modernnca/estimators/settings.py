@@ -26,7 +26,7 @@ Task = Literal["classes", "numbers"]
 PREDICTIONS = {"soft": None, "knn": None}
 REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
-_YES_OR_NO = ("indicators", "scale_columns", "wide", "calibrate", "guard")
+_YES_OR_NO = ("indicators", "scale_columns", "wide", "weigh", "calibrate", "guard")
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
 # Each does what those before it do, and more.
@@ -52,7 +52,7 @@ class Settings:
     embedding: str = "mlp"
     dim: int = 128
     n_blocks: int = 1
-    d_block: int = 512
+    d_block: int = 256
     dropout: float = 0.1
     distance: str = "euclidean"
     temperature: float | str = "learned"
@@ -66,11 +66,12 @@ class Settings:
     prediction: str = "soft"
     n_neighbors: int = 5
     optimizer: str = "adamw"
-    learning_rate: float = 0.002
+    learning_rate: float = 0.003
     weight_decay: float = 2e-4
     batch_size: int | str = "by-size"
     max_epochs: int = 200
     patience: int | None = 16
+    averaging: float = 2.0
     # A name for both tasks, one for classes and one for numbers, or a function.
     stopping_metric: str | tuple[str, str] | Callable = ("accuracy", "rmse")
     ties: str = "loss"
@@ -82,6 +83,7 @@ class Settings:
     past_only: str = "prediction"
     n_members: int = 4
     variety: str = "mixed"
+    weigh: bool = True
     refit: str | None = "remember"
     calibrate: bool = True
     guard: bool = True
@@ -105,8 +107,11 @@ _PAPER = Settings(
     time_features="column",
     past_only="never",
     n_blocks=0,
+    d_block=512,
+    averaging=0.0,
     n_members=1,
     variety="alike",
+    weigh=False,
     refit=None,
     calibrate=False,
     guard=False,
@@ -127,7 +132,12 @@ PRESETS: dict[str, Settings] = {
     "default": Settings(),
     # One network without blocks, as few parts as can be: for a first look.
     "fast": replace(
-        Settings(), n_blocks=0, learning_rate=0.003, n_members=1, variety="alike"
+        Settings(),
+        n_blocks=0,
+        patience=6,
+        averaging=1.0,
+        n_members=1,
+        variety="alike",
     ),
     "paper": _PAPER,
     "linear": _LINEAR,
@@ -221,6 +231,7 @@ _RANGES: dict[str, _Range] = {
     "batch_size": _COUNT,
     "max_epochs": _COUNT,
     "patience": _Range(whole=True),
+    "averaging": _Range(),
     "validation_fraction": _SHARE,
     "n_members": _COUNT,
     "time_limit": _POSITIVE,
@@ -321,16 +332,15 @@ def batch_size_for(settings: Settings, n_rows: int) -> int:
     """The batch size given, or one that grows with the table.
 
     Steps, not epochs, learn: a small table needs small batches to be seen often enough.
-    L-BFGS looks at all rows at once.
+    With a block a step costs more and learns more. L-BFGS looks at all rows at once.
 
-    >>> batch_size_for(Settings(batch_size="by-size"), 50_000)
-    512
+    >>> batch_size_for(Settings(n_blocks=0), 5_000), batch_size_for(Settings(), 5_000)
+    (256, 512)
     """
     if settings.optimizer == "lbfgs":
         return n_rows
     if settings.batch_size != "by-size":
         return int(settings.batch_size)
-    for n_limit, size in ((32_000, 256), (108_000, 512)):
-        if n_rows < n_limit:
-            return size
-    return 1024
+    if n_rows >= 108_000:
+        return 1024
+    return 256 if n_rows < 32_000 and settings.n_blocks == 0 else 512

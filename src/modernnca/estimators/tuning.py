@@ -166,7 +166,7 @@ def _space_of(model: Any, space: Space | None) -> Space:
         for name in space:
             named("setting to search", name, dict.fromkeys(names - _NOT_SEARCHED))
         return dict(space)
-    preset = model._default_preset() if model.preset == "auto" else model.preset
+    preset = model._default_preset(0) if model.preset == "auto" else model.preset
     known = space_for(preset, model._task)
     left = {name: domain for name, domain in known.items() if params[name] == "auto"}
     if not left:

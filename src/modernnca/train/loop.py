@@ -4,6 +4,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from modernnca._named import named
+from modernnca.train.average import Average
 from modernnca.train.optim import OPTIMIZERS
 from modernnca.train.recorded import Recorded
 from modernnca.train.stopping import Best
@@ -56,6 +58,7 @@ class Plan:
     patience: int | None = 20
     ties: str = "loss"  # what tells equal scores apart: "loss", or "later" wins
     judged: bool = True  # False: no validation, the last weights stay
+    averaging: float = 0.0  # over so many epochs are weights averaged; 0: not at all
     deadline: float = math.inf
 
 
@@ -96,6 +99,12 @@ class Training:
             for group in self.optimizer.param_groups
         ]
         self.best = Best(learner.module, ties=plan.ties)
+        n_steps = math.ceil(learner.n_rows / plan.batch_size)
+        self.average = (
+            Average(learner.module, plan.averaging * n_steps)
+            if plan.averaging
+            else None
+        )
         self.epochs: list[Epoch] = []
         self.device = next(learner.module.parameters()).device
         self.step: Callable[[Tensor], Tensor] = self._step
@@ -118,9 +127,20 @@ class Training:
             done = len(self.epochs) + place / len(batches)
             self._set_pace(done / self.plan.max_epochs)
             total += self.step(batch) * len(batch)
+            if self.average is not None:
+                self.average.see()
             if time.monotonic() >= self.plan.deadline:
                 return math.nan
         return total.item() / n_rows
+
+    def judge(self) -> tuple[tuple[float, float], bool]:
+        """What the epoch's weights, or their mean, are worth, and if it is the best."""
+        number, judged = len(self.epochs) + 1, self.plan.judged
+        with nullcontext() if self.average is None else self.average.taken():
+            # Unjudged, every epoch counts as better than the one before.
+            verdict = self.learner.validate() if judged else (float(number), 0.0)
+            is_best = self.best.see(number, verdict)
+        return verdict if judged else (math.nan, math.nan), is_best
 
     def _set_pace(self, progress: float) -> None:
         if not hasattr(self.learner, "pace"):
@@ -152,6 +172,8 @@ class Training:
             "generator": self.generator.get_state(),
             "torch": torch.get_rng_state(),
         }
+        if self.average is not None:
+            state["average"] = self.average.state()
         if self.device.type == "cuda":
             state["cuda"] = torch.cuda.get_rng_state(self.device)
         return state
@@ -162,6 +184,8 @@ class Training:
         # torch keeps the very tensors it is given: copied, the state can serve again.
         self.optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
         self.best.load_state(state["best"])
+        if self.average is not None:
+            self.average.load_state(state["average"])
         self.epochs = [Epoch(*epoch) for epoch in state["epochs"]]
         self.generator.set_state(state["generator"])
         torch.set_rng_state(state["torch"])
@@ -219,10 +243,7 @@ def _run(
             return "time_limit"
         if not math.isfinite(train_loss):
             return "diverged"
-        # Unjudged, every epoch counts as better than the one before.
-        verdict = training.learner.validate() if plan.judged else (float(number), 0.0)
-        is_best = best.see(number, verdict)
-        score, valid_loss = verdict if plan.judged else (math.nan, math.nan)
+        (score, valid_loss), is_best = training.judge()
         seconds = time.monotonic() - begin
         epoch = Epoch(number, train_loss, score, valid_loss, is_best, seconds)
         training.epochs.append(epoch)
