@@ -67,3 +67,13 @@ def test_it_drops_products_not_what_was_there():
     cross = Cross(3, n_layers=4, dropout=1.0).train()
     x = torch.randn(2, 3)
     assert torch.equal(cross(x), x)
+
+
+def test_a_number_far_away_counts_as_one_at_ten_deviations():
+    torch.manual_seed(0)
+    rows, shape = some_rows()
+    net = a_dcn(shape).eval()
+    far, ten = (rows._replace(numbers=rows.numbers.clone()) for _ in range(2))
+    far.numbers[0, 0], ten.numbers[0, 0] = 1e4, 10.0
+    assert torch.equal(net(far), net(ten))
+    assert not torch.equal(net(far), net(rows))
