@@ -11,6 +11,7 @@ from modernnca.core.embed import (
     EMBEDDINGS,
     BlockShape,
     CodedLinear,
+    Dropout,
     Residual,
     build_layernorm,
     build_linear,
@@ -128,7 +129,7 @@ def test_batch_norm_in_training_uses_the_batch_alone(draw):
 def test_dropout_sits_between_relu_and_the_second_linear_layer():
     block = build_mlp(SHAPE)[0]
     kinds = [type(part) for part in block]
-    assert kinds == [nn.BatchNorm1d, nn.Linear, nn.ReLU, nn.Dropout, nn.Linear]
+    assert kinds == [nn.BatchNorm1d, nn.Linear, nn.ReLU, Dropout, nn.Linear]
     assert block[3].p == 0.5
 
 
@@ -146,3 +147,33 @@ def test_linear_has_no_blocks_whatever_is_asked_for():
 def test_a_residual_adds_its_input(draw):
     x, block = draw(5, 6), nn.Linear(6, 6).double()
     torch.testing.assert_close(Residual(block)(x), x + block(x))
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_dropout_silences_its_share_and_keeps_the_mean(p):
+    torch.manual_seed(0)
+    x = torch.ones(1001, 257, requires_grad=True)  # not a multiple of four
+    out = Dropout(p)(x)
+    n = x.numel()
+    heard = out != 0
+    # Four standard deviations of the number heard.
+    assert abs(heard.sum().item() - n * (1 - p)) < 4 * math.sqrt(n * p * (1 - p))
+    assert torch.allclose(out[heard], torch.tensor(1 / (1 - p)))
+    for neighbor in (1, 2, 3, 4):  # lots of one random number are not alike
+        both = (heard.flatten()[neighbor:] & heard.flatten()[:-neighbor]).float().mean()
+        assert both.item() == pytest.approx((1 - p) ** 2, abs=0.005)
+    out.sum().backward()
+    assert torch.equal(x.grad, out.detach())
+
+
+def test_dropout_rests_when_it_is_not_training_and_follows_the_seed():
+    x = torch.randn(8, 5)
+    drop = Dropout(0.5)
+    assert torch.equal(drop.eval()(x), x)
+    drop.train()
+    found = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        found.append(drop(x))
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])

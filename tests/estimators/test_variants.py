@@ -33,6 +33,9 @@ VARIANTS = [
     for value in values
 ] + [{"embedding": name, "n_blocks": 2, "d_block": 16} for name in EMBEDDINGS]
 ONLY_CLASSES = ("sum", "mcml", "class-wise", "tabcon", *(f"nca-v{i}" for i in range(4)))
+PRESETS_RESOLVED = {
+    name: ModernNCAClassifier(preset=name)._resolve() for name in ("default", "fast")
+}
 
 
 def named(settings):
@@ -147,3 +150,21 @@ def test_an_argument_overrides_the_preset():
     model = ModernNCAClassifier(preset="paper", dim=8, max_epochs=1)
     model.fit(FRAME, classes_of(FRAME))
     assert (model.settings_.dim, model.settings_.learning_rate) == (8, 0.01)
+
+
+def test_by_default_a_large_table_has_one_network_on_a_cpu():
+    model = ModernNCAClassifier(device="cpu")
+    assert model._resolve(20_000) == PRESETS_RESOLVED["default"]
+    assert model._resolve(20_001) == PRESETS_RESOLVED["fast"]
+    model.set_params(preset="default")
+    assert model._resolve(20_001) == PRESETS_RESOLVED["default"]
+
+
+@pytest.mark.parametrize("clip", [True, False])
+def test_a_number_never_seen_counts_as_the_nearest_seen(clip):
+    rng = np.random.RandomState(0)
+    X = rng.rand(80, 1)
+    model = ModernNCARegressor(clip=clip, guard=False, n_members=1, max_epochs=3)
+    model.fit(X, X[:, 0], eval_set=(X[:9], X[:9, 0]))
+    low, far = model.transform([[X.min()], [-3.0]])
+    assert np.array_equal(low, far) == clip

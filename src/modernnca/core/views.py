@@ -1,4 +1,4 @@
-"""How a net sees numbers: as they are, bent toward the middle, or by rank; by name.
+"""How a net sees numbers: as they are, clipped, bent toward the middle, or by rank.
 
 Members of an ensemble may look at the same table in different ways, and err in other
 places. Shapes: N rows, P columns. What a view learns, it learns in `prepare`.
@@ -23,6 +23,34 @@ class AsIs(nn.Module):
     def forward(self, numbers: Tensor) -> Tensor:
         """Give the numbers (N, P) back."""
         return numbers
+
+
+class Clipped(AsIs):
+    """Numbers beyond those of the rows learned from are taken as the nearest of them.
+
+    A periodic encoding says anything at all of numbers that it has never seen.
+
+    >>> view = Clipped(1)
+    >>> view.prepare(torch.tensor([[0.0], [1.0], [2.0]]))
+    >>> view(torch.tensor([[-9.0], [1.5], [9.0]])).T
+    tensor([[0.0000, 1.5000, 2.0000]])
+    """
+
+    low: Tensor
+    high: Tensor
+
+    def __init__(self, n_numbers: int) -> None:
+        super().__init__(n_numbers)
+        self.register_buffer("low", torch.zeros(n_numbers))
+        self.register_buffer("high", torch.zeros(n_numbers))
+
+    def prepare(self, numbers: Tensor) -> None:
+        """Learn the range of each column."""
+        self.low, self.high = numbers.amin(0), numbers.amax(0)
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """Clip the numbers (N, P)."""
+        return numbers.clamp(self.low, self.high)
 
 
 class Bent(AsIs):
@@ -108,4 +136,9 @@ def _quantiles(numbers: Tensor, n: int) -> Tensor:
     return torch.lerp(ordered[low], ordered[high], share)
 
 
-VIEWS: dict[str, type[AsIs]] = {"as-is": AsIs, "bent": Bent, "ranked": Ranked}
+VIEWS: dict[str, type[AsIs]] = {
+    "as-is": AsIs,
+    "clipped": Clipped,
+    "bent": Bent,
+    "ranked": Ranked,
+}

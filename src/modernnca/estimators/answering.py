@@ -112,8 +112,9 @@ class Answering(TransformerMixin, Arguments):
         self, part: Part, nets: list[Net], weights: list[float] | None = None
     ) -> None:
         """Embed the rows that will answer, once and for all; members count alike."""
-        known = weights is not None and len(weights) == len(nets)
-        self.member_weights_ = weights if known else [1 / len(nets)] * len(nets)
+        if weights is None or len(weights) != len(nets):
+            weights = [1 / len(nets)] * len(nets)
+        self.member_weights_ = weights
         labeled = self._labeled(part)
         self.remembered_ = part
         self.members_ = [
@@ -145,8 +146,8 @@ class Answering(TransformerMixin, Arguments):
         rows of the table given to `fit` (rows of an `eval_set` come after these);
         shares are parts of the vote that made the prediction. With one member the
         nearest row is first; with several, the one with the largest mean share is, and
-        distances are means over the members, each as it counts. Rows that may not answer, since they are
-        later, come last: at an infinite distance, with no share.
+        distances are means over the members, each as it counts. Rows that may not
+        answer, since they are later, come last: at an infinite distance, with no share.
         """
         asking = self._read_asking(X)
         queries, asked = self._queries(asking), asking.moments

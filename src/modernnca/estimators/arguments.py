@@ -19,6 +19,7 @@ class Arguments(BaseEstimator):
         past_only="auto",
         indicators="auto",
         few_values="auto",
+        clip="auto",
         scale_columns="auto",
         wide="auto",
         encoding="auto",
@@ -79,6 +80,7 @@ class Arguments(BaseEstimator):
         self.past_only = past_only
         self.indicators = indicators
         self.few_values = few_values
+        self.clip = clip
         self.scale_columns = scale_columns
         self.wide = wide
         self.encoding = encoding

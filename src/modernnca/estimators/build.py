@@ -11,9 +11,8 @@ from modernnca.core.samplers import SAMPLERS
 from modernnca.estimators.settings import Settings, Task
 from modernnca.table.encoder import TableEncoder
 
-
-# What each member of a mixed ensemble changes, in turn. One without a block, its weights
-# not averaged, is the paper's own; where it is better, it is much better
+# What each member of a mixed ensemble changes, in turn. One without a block, whose
+# weights are not averaged, is the paper's own; where it is better, it is much better
 # (experiments/README.md). The others see numbers by rank, bent, and as they are.
 _MIXED: tuple[dict[str, Any], ...] = (
     {"n_blocks": 0, "averaging": 0.0},
@@ -35,6 +34,8 @@ def build_shape(settings: Settings, table: TableEncoder, number: int = 0) -> Net
     """The shape of a member's net that fits the encoded table."""
     views = _VIEWS[settings.variety]
     view = views[number % len(views)]
+    if view == "as-is" and settings.clip:
+        view = "clipped"
     settings = as_member(settings, number)
     learned = settings.temperature == "learned"
     # Cosines differ by 2 at most: they need a start that tells neighbors apart.

@@ -38,6 +38,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             training as well.
         indicators: add a column that tells where a number was missing.
         few_values: numbers with at most so many values skip the encoding.
+        clip: numbers beyond those seen in `fit` count as the nearest seen.
         scale_columns: learn a scale for each column of numbers, before the encoding.
         wide: where a table has many columns for its rows, keep the most telling ones
             only; `wide_` says what was tried and kept (None: the table is not wide).

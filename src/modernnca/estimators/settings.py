@@ -26,7 +26,9 @@ Task = Literal["classes", "numbers"]
 PREDICTIONS = {"soft": None, "knn": None}
 REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
-_YES_OR_NO = ("indicators", "scale_columns", "wide", "weigh", "calibrate", "guard")
+_YES_OR_NO = frozenset(
+    ("indicators", "clip", "scale_columns", "wide", "weigh", "calibrate", "guard")
+)
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
 # Each does what those before it do, and more.
@@ -41,6 +43,7 @@ class Settings:
     categories: str = "grouped"
     indicators: bool = True
     few_values: int = 2
+    clip: bool = True
     scale_columns: bool = False
     wide: bool = True
     encoding: str = "plr-lite"
@@ -94,6 +97,7 @@ _PAPER = Settings(
     categories="onehot",
     indicators=False,
     few_values=0,
+    clip=False,
     wide=False,
     n_knots=None,
     temperature=1.0,

@@ -9,7 +9,6 @@ from modernnca.peers.inputs import Flat
 from modernnca.peers.net import TableShape, net_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
-
 # Crossed, a number that far from the mean has no scale any more: of one row at 19
 # deviations (Brazilian_houses) the answer was wrong by fifty deviations of the target.
 _FAR = 10.0  # deviations
@@ -70,8 +69,8 @@ PEER = Peer(
     paper="Wang et al., 2021; Gorishniy et al., 2021",
     source="written here from the paper: the packages are for click logs",
     differs="columns are mixed to a width d before they are crossed, as in the "
-    "benchmark; this also embeds the categories, which come one-hot; numbers end at ten "
-    "deviations from the mean, lest their products explode",
+    "benchmark; this also embeds the categories, which come one-hot; numbers end at "
+    "ten deviations from the mean, lest their products explode",
     make=net_maker("dcnv2", DCNv2),
     defaults={
         "d": 512,
