@@ -25,7 +25,7 @@ from modernnca.core.softnn import exponential
 from modernnca.memory.exact import ExactMemory
 from modernnca.train.loop import Plan, Training
 
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # not another "tests"
 from tests.parity.public_model import load_public_model
 
 N_CLASSES, BATCH, RATE = 3, 1024, 0.5

@@ -205,7 +205,8 @@ def part_adult(arguments) -> dict:
     texts = [name for name in X if X[name].dtype.kind not in "fiu"]
 
     def as_text(frame):
-        return frame.assign(**{c: frame[c].astype(str) for c in texts})
+        filled = {c: frame[c].astype(object).fillna("missing") for c in texts}
+        return frame.assign(**{c: cells.astype(str) for c, cells in filled.items()})
 
     scores = {}
 
