@@ -26,7 +26,7 @@ def test_a_method_of_one_task_is_not_compared_over_all():
     whole, classification, _ = contests(scores)
     assert whole.methods == ["x"]
     assert whole.words == (
-        "Not compared here, since not run on half of these tables of each kind: "
+        "Not compared here, since run on too few of these tables of each kind: "
         "classes-only.",
     )
     assert classification.methods == ["classes-only", "x"]
@@ -70,3 +70,14 @@ def test_properties_of_tables_are_told_where_they_are_known():
     }
     unknown = properties(scores_of(("a", "binclass", "x", 0.9)))["a"]
     assert pd.isna(unknown["rows"])
+
+
+def test_the_methods_and_tables_with_most_scores_are_compared():
+    few = [("a", "binclass", m, 0.9) for m in "uvwxyz"]
+    many = [(f"t{i}", "binclass", m, 0.8) for i in range(2) for m in "xy"]
+    (contest,) = contests(scores_of(*few, *many))
+    # Six on one table are as many scores as two on three: of equal ones, more tables.
+    assert (contest.methods, contest.n_datasets) == (["x", "y"], 3)
+    more = [("b", "binclass", m, 0.7) for m in "uvwxyz"]
+    (contest,) = contests(scores_of(*few, *many, *more))
+    assert (contest.methods, contest.n_datasets) == (list("uvwxyz"), 2)

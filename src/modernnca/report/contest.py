@@ -55,8 +55,8 @@ def labeled(records: pd.DataFrame) -> pd.DataFrame:
 def contests(scores: pd.DataFrame) -> list[Contest]:
     """Cut scores into groups that can be judged: all, classification, regression.
 
-    A method takes part in a group if it was run on at least half of the group's
-    tables of each kind; a table counts if all who take part were run on it. "Run"
+    A table counts if all who take part were run on it. Who takes part was run on a share
+    of the group's tables of each kind, which is such that most scores are compared. "Run"
     includes failures: they are rows without a score.
     """
     kinds = [
@@ -68,24 +68,42 @@ def contests(scores: pd.DataFrame) -> list[Contest]:
     return [_contest(scores, group) for group in groups]
 
 
+def _compared(scores: pd.DataFrame) -> tuple[set[str], set[str]]:
+    """The methods and the tables, all of which met, that have most scores."""
+    kinds = [scores["task"].isin(GROUPS[k]) for k in ("classification", "regression")]
+    parts = [scores[kind] for kind in kinds if kind.any()]
+    shares = [  # of the tables of a kind, by method
+        part.groupby("method")["dataset"].nunique() / part["dataset"].nunique()
+        for part in parts
+    ]
+    most = pd.concat(shares, axis=1).fillna(0.0).min(axis=1)
+    best: tuple[set[str], set[str]] = (set(), set())
+    for share in sorted(set(most[most > 0]), reverse=True):
+        methods = set(most.index[most >= share])
+        whole = [_where_all_ran(part, methods) for part in parts]
+        found = methods, set().union(*whole)
+        if all(whole) and len(found[0]) * len(found[1]) > len(best[0]) * len(best[1]):
+            best = found
+    return best
+
+
+def _where_all_ran(scores: pd.DataFrame, methods: set[str]) -> set[str]:
+    mine = scores[scores["method"].isin(methods)]
+    n_methods = mine.groupby("dataset")["method"].nunique()
+    return set(n_methods.index[n_methods == len(methods)])
+
+
 def _contest(scores: pd.DataFrame, group: str) -> Contest:
     scores = scores[scores["task"].isin(GROUPS[group])]
     methods = sorted(scores["method"].unique())
-    taking_part = set(methods)
-    for kind in ("classification", "regression"):
-        part = scores[scores["task"].isin(GROUPS[kind])]
-        n_run = part.groupby("method")["dataset"].nunique()
-        if len(part):
-            taking_part &= set(n_run.index[2 * n_run >= part["dataset"].nunique()])
+    taking_part, whole = _compared(scores)
     judged = scores[scores["method"].isin(taking_part)]
-    n_methods = judged.groupby("dataset")["method"].nunique()
-    whole = set(n_methods.index[n_methods == len(taking_part)])
     datasets = scores["dataset"].nunique()
     words = []
     absent = [method for method in methods if method not in taking_part]
     if absent:
         words.append(
-            f"Not compared here, since not run on half of these tables of each kind: "
+            f"Not compared here, since run on too few of these tables of each kind: "
             f"{', '.join(absent)}."
         )
     if len(whole) < datasets:
