@@ -55,9 +55,9 @@ def labeled(records: pd.DataFrame) -> pd.DataFrame:
 def contests(scores: pd.DataFrame) -> list[Contest]:
     """Cut scores into groups that can be judged: all, classification, regression.
 
-    A table counts if all who take part were run on it. Who takes part was run on a share
-    of the group's tables of each kind, which is such that most scores are compared. "Run"
-    includes failures: they are rows without a score.
+    A table counts if all who take part were run on it. Who takes part was run on a
+    share of the group's tables of each kind, which is such that most scores are
+    compared. "Run" includes failures: they are rows without a score.
     """
     kinds = [
         kind
