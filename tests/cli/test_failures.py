@@ -104,7 +104,7 @@ def test_a_false_parquet_file_is_named(shell, files):
 def test_an_unknown_argument_is_answered_by_those_there_are(shell, files):
     words = ("fit", "good.csv", "-t", "bought", "-o", "m.mnca", "--set", "dimm=3")
     said = fails(shell, *words)
-    assert said.startswith("Unknown argument 'dimm'; choose one of: batch_size, ")
+    assert said.startswith("Unknown argument 'dimm'; choose one of: averaging, ")
     assert "dim, " in said
     assert "callbacks" not in said  # which a shell cannot give
 

@@ -44,7 +44,7 @@ def test_numbers_are_tuned_for_rmse_whatever_they_stop_by():
     model = ModernNCARegressor(stopping_metric="mae", **QUICK)
     model.tune(X[:300], y[:300], trials=4, space=SMALL, eval_set=(X[300:], y[300:]))
     default = model.tuning_[0]
-    assert default.settings == {"dim": 128, "learning_rate": 0.002}
+    assert default.settings == {"dim": 128, "learning_rate": 0.003}
     plain = ModernNCARegressor(stopping_metric="mae", refit=None, **QUICK)
     plain.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     error = np.sqrt(np.mean((plain.predict(X[300:]) - y[300:]) ** 2))
@@ -240,7 +240,7 @@ def test_trials_run_in_several_processes(tmp_path):
     )
     assert [trial.place for trial in model.tuning_] == [0, 1, 2]
     assert {trial.state for trial in model.tuning_} == {"done"}
-    assert model.tuning_[0].settings == {"dim": 128, "learning_rate": 0.002}
+    assert model.tuning_[0].settings == {"dim": 128, "learning_rate": 0.003}
 
 
 @pytest.mark.parametrize(

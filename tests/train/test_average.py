@@ -47,6 +47,15 @@ def test_running_statistics_are_averaged_and_counts_are_not():
         assert module.num_batches_tracked == 2
 
 
+def test_what_is_infinite_stays():
+    module = nn.BatchNorm1d(1)
+    module.register_buffer("edge", torch.tensor([0.0, float("inf")]))
+    average = Average(module, horizon=3)
+    average.see()
+    with average.taken():
+        assert module.edge.tolist() == [0.0, float("inf")]
+
+
 def test_the_loop_judges_and_keeps_the_mean(scripted):
     judged = []
 

@@ -24,9 +24,13 @@ class Average:
 
     def __init__(self, module: nn.Module, horizon: float) -> None:
         self.horizon, self.n_seen = horizon, 0
-        # While a module is trained its tensors stay the same ones: found once.
-        values = module.state_dict().values()
-        self.present = [value for value in values if value.is_floating_point()]
+        # While a module is trained its tensors stay the same ones: found once. What is
+        # infinite (the last bin of an encoding) never changes, and has no mean.
+        self.present = [
+            value
+            for value in module.state_dict().values()
+            if value.is_floating_point() and bool(value.isfinite().all())
+        ]
         self.means = [value.clone() for value in self.present]
 
     def see(self) -> None:
