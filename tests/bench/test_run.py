@@ -27,6 +27,15 @@ def test_only_what_is_missing_runs(tmp_path):
     assert store.planned() == jobs
 
 
+def test_what_is_for_classes_alone_is_not_asked_for_numbers():
+    jobs = plan(TABLES, ["knn", "tabcaps"], seeds=1, numbers=["builtin:diabetes"])
+    assert [(job.dataset, job.method) for job in jobs] == [
+        ("builtin:iris", "knn"),
+        ("builtin:iris", "tabcaps"),
+        ("builtin:diabetes", "knn"),
+    ]
+
+
 def test_a_pool_gives_what_this_process_gives(tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     jobs = plan(TABLES, ["knn", "random-forest"], seeds=1)

@@ -37,6 +37,15 @@ def test_run_again_runs_nothing(store):
     assert "4 fits, 4 of them done before" in again.output
 
 
+def test_what_is_for_classes_alone_is_not_run_on_numbers(tmp_path):
+    done = call(
+        *("bench", "run", "--datasets", "builtin:diabetes", "--seeds", "1"),
+        *("--methods", "tabcaps,knn", "--store", tmp_path, "--executor", "here"),
+    )
+    assert done.exit_code == 0
+    assert list(Store(tmp_path).frame()["method"]) == ["knn"]
+
+
 def test_status_counts_what_is_done_and_missing(store):
     told = call("bench", "status", store)
     assert told.exit_code == 0

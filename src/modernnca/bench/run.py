@@ -1,6 +1,6 @@
 """Run jobs and keep their records; what has a record is not run again."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -9,6 +9,7 @@ from modernnca.bench.job import Job, Record, Work, run_job
 from modernnca.bench.provenance import provenance
 from modernnca.bench.store import Store
 from modernnca.execute.base import NO_LIMITS, ONE_CPU, Executor, Limits, Needs
+from modernnca.peers import peer
 
 # Modules that a fresh process should have at once.
 PRELOAD = ("modernnca.bench.job", "modernnca.peers.modernnca")
@@ -21,8 +22,12 @@ def plan(
     splits: Sequence[str] = ("given",),
     seeds: int = 15,
     trials: Sequence[int] = (0,),
+    numbers: Collection[str] = (),
 ) -> list[Job]:
     """Every dataset with every method, split, seed, and number of trials.
+
+    The targets of the datasets in `numbers` are numbers: a method that is for classes
+    alone is not asked for them.
 
     >>> len(plan(["iris", "wine"], ["knn"], seeds=3, trials=(0, 20)))
     12
@@ -32,6 +37,7 @@ def plan(
         for dataset, method, n_trials, split, seed in product(
             datasets, methods, trials, splits, range(seeds)
         )
+        if dataset not in numbers or "regression" in peer(method).tasks
     ]
 
 

@@ -83,6 +83,7 @@ def run(
         splits=[f"random-{k}" for k in range(splits)] or ["given"],
         seeds=seeds,
         trials=read_trials(trials),
+        numbers=choose(chosen.names, data=data, task="regression").names,
     )
     runner = new_runner(
         open_to_write(store, retry=retry),
