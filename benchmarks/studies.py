@@ -6,7 +6,7 @@
 
 The tables have the split that was published with scores. Every variant of the studies
 in `src/modernnca/studies` that ablate something is fitted with its defaults; those of
-three studies are also tuned, with ten trials and one seed, on the four smallest tables.
+three studies are also tuned, with ten trials, on the two smallest tables.
 `run` goes on where it was interrupted. `judge` writes studies.csv, one line for each
 fit; the report writes the page from which docs/findings.md is.
 """
@@ -28,7 +28,7 @@ TABLES = (
 )
 ABLATIONS = [n for n in study_names() if n not in ("main", "visualise", "beyond")]
 TUNED = ("distance", "architecture", "loss")
-N_TRIALS, N_TUNED_TABLES = 10, 4
+N_TRIALS, N_TUNED_TABLES = 10, 2
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
@@ -47,7 +47,9 @@ def jobs(asked: argparse.Namespace) -> list[Job]:
     tuned = [
         job
         for study in TUNED
-        for job in of(study, tables[:N_TUNED_TABLES], seeds=1, trials=N_TRIALS)
+        for job in of(
+            study, tables[:N_TUNED_TABLES], seeds=asked.seeds, trials=N_TRIALS
+        )
     ]
     return [*sorted(plain, key=lambda job: job.seed), *tuned]
 
