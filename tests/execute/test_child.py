@@ -47,7 +47,8 @@ def test_a_call_that_holds_too_much_is_stopped_with_what_it_started():
         for process in psutil.process_iter()
         if process.pid not in before and process.memory_info().rss > 1000 * MIB
     ]
-    assert held == []
+    # Killed, they take a moment to give so much memory back.
+    assert psutil.wait_procs(held, timeout=20)[1] == []
 
 
 @pytest.mark.parametrize(
