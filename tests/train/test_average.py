@@ -47,8 +47,9 @@ def test_running_statistics_are_averaged_and_counts_are_not():
         assert module.num_batches_tracked == 2
 
 
-def test_what_is_infinite_stays():
+def test_what_training_does_not_change_stays():
     module = nn.BatchNorm1d(1)
+    # As the last bin of an encoding, of which there is no mean.
     module.register_buffer("edge", torch.tensor([0.0, float("inf")]))
     average = Average(module, horizon=3)
     average.see()

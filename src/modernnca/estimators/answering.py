@@ -111,7 +111,7 @@ class Answering(TransformerMixin, Arguments):
     def _remember(
         self, part: Part, nets: list[Net], weights: list[float] | None = None
     ) -> None:
-        """Embed the rows that will answer, once and for all; members count alike."""
+        """Embed the rows that will answer; without weights the members count alike."""
         if weights is None or len(weights) != len(nets):
             weights = [1 / len(nets)] * len(nets)
         self.member_weights_ = weights

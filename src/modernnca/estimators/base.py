@@ -42,7 +42,7 @@ from modernnca.train.seeding import seeded
 
 Judge = Callable[[Tensor], tuple[float, float]]
 _CPU = torch.device("cpu")
-# With more, four networks take a CPU ten minutes and longer (benchmarks/README.md).
+# With more, four networks take a CPU ten minutes and longer.
 _MOST_ROWS_ON_CPU = 20_000
 _MOST_GUARDS = 2048  # so many held-out rows tell whether learning was in vain
 
@@ -144,18 +144,19 @@ class BaseModernNCA(Answering):
             weights = weigh(of_each, values, classes=self._task == "classes")
         votes = np.average(of_each, axis=0, weights=weights)
         if learned.guard:
-            step = -(-len(judges) // _MOST_GUARDS)
-            some = np.arange(0, len(judges), step)
-            other = self._better_unlearned(fit_part, judges.take(some), votes[some])
+            some = np.arange(0, len(judges), -(-len(judges) // _MOST_GUARDS))
+            few = judges.take(some)
+            other = self._better_unlearned(fit_part, few, votes[some])
             if other is not None:
-                nets, weights, votes, judges = [other[0]], None, other[1], other[2]
+                (net, votes), judges = other, few
+                nets, weights = [net], None
         if learned.calibrate:
             self._calibrate(votes, judges)
         return nets, weights
 
     def _better_unlearned(
         self, fit_part: Part, judges: Part, votes: np.ndarray
-    ) -> tuple[Net, np.ndarray, Part] | None:
+    ) -> tuple[Net, np.ndarray] | None:
         """What has learned nothing and does better than `votes`: its net and votes."""
         asking, judge = self._asking_to_judge(judges.table), self._judge(judges)
         best, kept = judge(torch.from_numpy(votes)), None
@@ -167,7 +168,7 @@ class BaseModernNCA(Answering):
             votes = self._vote(asking)
             verdict = judge(torch.from_numpy(votes))
             if (verdict[0], -verdict[1]) > (best[0], -best[1]):
-                best, kept = verdict, (net, votes, judges)
+                best, kept = verdict, (net, votes)
                 self.fallback_, settings = other.name, self.settings_
         self.settings_ = settings
         return kept

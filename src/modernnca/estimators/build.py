@@ -1,7 +1,7 @@
 """Settings to parts that run: the names given by the user become a net and a method."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from modernnca.core.distances import DISTANCES
 from modernnca.core.learner import Method
@@ -11,29 +11,38 @@ from modernnca.core.samplers import SAMPLERS
 from modernnca.estimators.settings import Settings, Task
 from modernnca.table.encoder import TableEncoder
 
-# What each member of a mixed ensemble changes, in turn. One without a block, whose
-# weights are not averaged, is the paper's own; where it is better, it is much better
-# (experiments/README.md). The others see numbers by rank, bent, and as they are.
-_MIXED: tuple[dict[str, Any], ...] = (
-    {"n_blocks": 0, "averaging": 0.0},
-    {"scale_columns": True},
-    {"scale_columns": True},
-    {},
+
+class Kind(NamedTuple):
+    """What a member of an ensemble has of its own."""
+
+    changes: dict[str, Any]  # of the settings
+    view: str = "as-is"  # of the numbers
+
+
+# The members, in turn. One without a block, whose weights are not averaged, is the
+# paper's own; where it is better, it is much better (experiments/README.md).
+_MIXED = (
+    Kind({"n_blocks": 0, "averaging": 0.0}),
+    Kind({"scale_columns": True}, "ranked"),
+    Kind({"scale_columns": True}, "bent"),
+    Kind({}),
 )
-_CHANGES: dict[str, tuple[dict[str, Any], ...]] = {"alike": ({},), "mixed": _MIXED}
-_VIEWS = {"alike": ("as-is",), "mixed": ("as-is", "ranked", "bent", "as-is")}
+_KINDS: dict[str, tuple[Kind, ...]] = {"alike": (Kind({}),), "mixed": _MIXED}
+
+
+def _kind(settings: Settings, number: int) -> Kind:
+    kinds = _KINDS[settings.variety]
+    return kinds[number % len(kinds)]
 
 
 def as_member(settings: Settings, number: int) -> Settings:
     """The settings of one of several networks: all alike, or each in another way."""
-    changes = _CHANGES[settings.variety]
-    return replace(settings, **changes[number % len(changes)])
+    return replace(settings, **_kind(settings, number).changes)
 
 
-def build_shape(settings: Settings, table: TableEncoder, number: int = 0) -> NetShape:
+def build_shape(settings: Settings, table: TableEncoder, number: int) -> NetShape:
     """The shape of a member's net that fits the encoded table."""
-    views = _VIEWS[settings.variety]
-    view = views[number % len(views)]
+    view = _kind(settings, number).view
     if view == "as-is" and settings.clip:
         view = "clipped"
     settings = as_member(settings, number)

@@ -76,10 +76,10 @@ def _compared(scores: pd.DataFrame) -> tuple[set[str], set[str]]:
         part.groupby("method")["dataset"].nunique() / part["dataset"].nunique()
         for part in parts
     ]
-    most = pd.concat(shares, axis=1).fillna(0.0).min(axis=1)
+    share = pd.concat(shares, axis=1).fillna(0.0).min(axis=1)  # the smaller one
     best: tuple[set[str], set[str]] = (set(), set())
-    for share in sorted(set(most[most > 0]), reverse=True):
-        methods = set(most.index[most >= share])
+    for least in sorted(set(share[share > 0]), reverse=True):
+        methods = set(share.index[share >= least])
         whole = [_where_all_ran(part, methods) for part in parts]
         found = methods, set().union(*whole)
         if all(whole) and len(found[0]) * len(found[1]) > len(best[0]) * len(best[1]):

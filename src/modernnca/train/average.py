@@ -12,8 +12,8 @@ class Average:
     """Weights averaged over the last steps, which are steadier than those of one step.
 
     What lies `horizon` steps back counts 1/e as much as the last step; before so many
-    were made, the later half of them counts most. Running statistics are averaged too;
-    what is not a float (a count) is taken as it is.
+    were made, the later half of them counts most. Running statistics (of BatchNorm) are
+    averaged too; other buffers are taken as they are.
 
     >>> module = nn.Linear(1, 1)
     >>> average = Average(module, horizon=10)
@@ -24,12 +24,12 @@ class Average:
 
     def __init__(self, module: nn.Module, horizon: float) -> None:
         self.horizon, self.n_seen = horizon, 0
-        # While a module is trained its tensors stay the same ones: found once. What is
-        # infinite (the last bin of an encoding) never changes, and has no mean.
-        self.present = [
+        # While a module is trained its tensors stay the same ones: found once.
+        self.present = [value.detach() for value in module.parameters()]
+        self.present += [
             value
-            for value in module.state_dict().values()
-            if value.is_floating_point() and bool(value.isfinite().all())
+            for name, value in module.named_buffers()
+            if name.endswith(("running_mean", "running_var"))
         ]
         self.means = [value.clone() for value in self.present]
 

@@ -64,19 +64,28 @@
     row.dataset.dataset.toLowerCase().includes(asked("dataset").toLowerCase()) &&
     within(row, "rows") && within(row, "columns");
 
-  // Average ranks on these rows, as in the main table: of the methods that were run on
-  // half of the rows of each kind, on the rows on which all of these were run. Equals
-  // share the mean of their ranks, no score is last, and the others have null.
+  // Average ranks on these rows, as in the main table (_compared in contest.py): of the
+  // methods and rows, all of which met, that have most scores. Equals share the mean of
+  // their ranks, no score is last, and the others have null.
   const gaps = (row) => [...row.cells].slice(1).map((cell) =>
     cell.dataset.v === undefined ? null : cell.dataset.v === "" ? Infinity : Number(cell.dataset.v));
   const averages = (rows, n_methods) => {
     const kinds = [true, false].map((regression) =>
-      rows.filter((row) => (row.dataset.task === "regression") === regression).map(gaps));
-    const places = [...Array(n_methods).keys()].filter((place) =>
-      kinds.every((kind) => 2 * kind.filter((row) => row[place] !== null).length >= kind.length));
-    const whole = kinds.flat().map((row) => places.map((place) => row[place])).filter((row) => !row.includes(null));
+      rows.filter((row) => (row.dataset.task === "regression") === regression).map(gaps))
+      .filter((kind) => kind.length);
+    const shares = [...Array(n_methods).keys()].map((place) => Math.min(...kinds.map(
+      (kind) => kind.filter((row) => row[place] !== null).length / kind.length)));
+    let [places, whole] = [[], []];
+    for (const least of [...new Set(shares)].filter((share) => share > 0).sort((a, b) => b - a)) {
+      const chosen = [...shares.keys()].filter((place) => shares[place] >= least);
+      const parts = kinds.map((kind) =>
+        kind.map((row) => chosen.map((place) => row[place])).filter((row) => !row.includes(null)));
+      const met = parts.flat();
+      if (parts.every((part) => part.length) && chosen.length * met.length > places.length * whole.length)
+        [places, whole] = [chosen, met];
+    }
     const ranks = Array(n_methods).fill(null);
-    if (whole.length) places.forEach((place, i) => {
+    places.forEach((place, i) => {
       ranks[place] = whole.reduce((sum, row) => sum + row.filter((gap) => gap < row[i]).length +
         (row.filter((gap) => gap === row[i]).length + 1) / 2, 0) / whole.length;
     });
