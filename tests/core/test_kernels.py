@@ -5,9 +5,6 @@ of their own: the tests of the fast paths once more, with kernels in them.
 """
 
 import importlib.util
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,25 +20,13 @@ from modernnca.core.losses import log_loss_of_votes
 HERE = Path(__file__).parent
 
 
-def run_interpreted(*arguments: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *arguments],
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout[-3000:]
-    assert "passed" in result.stdout
-
-
 @pytest.mark.skipif(
     importlib.util.find_spec("triton") is None, reason="pip install 'modernnca[gpu]'"
 )
 @pytest.mark.slow
-def test_the_kernels_pass_the_tests_of_the_fast_paths():
+def test_the_kernels_pass_the_tests_of_the_fast_paths(interpreted):
     which = "fused_loss_is or coinciding or (streamed and not float64) or kernels"
-    run_interpreted(
+    interpreted(
         str(HERE / "test_fast_paths.py"),
         str(HERE / "test_bags.py"),
         str(Path(__file__)),

@@ -1,9 +1,13 @@
 """Optimizers: one step by hand, and parameters with a rate of their own."""
 
+import importlib.util
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import nn
 
+from modernnca.train.adamw import QuickAdamW, usable
 from modernnca.train.optim import (
     OPTIMIZERS,
     build_adamw,
@@ -103,3 +107,40 @@ def test_lbfgs_solves_a_quadratic_in_one_step(module):
     optimizer.step(closure)
     assert module.plain.item() == pytest.approx(5, abs=1e-4)
     assert module.fast.item() == pytest.approx(-1, abs=1e-4)
+
+
+needs_kernel = pytest.mark.skipif(
+    not usable([torch.zeros(1)]), reason="needs TRITON_INTERPRET=1"
+)
+
+
+@needs_kernel
+def test_the_kernel_is_torchs_adamw():
+    nets = [nn.Linear(40, 60) for _ in range(2)]  # more than one kernel's share
+    nets[1].load_state_dict(nets[0].state_dict())
+    nets[0].bias.rate_factor = nets[1].bias.rate_factor = 3.0
+    ours = build_adamw(nets[0], 0.01, 0.2)
+    assert isinstance(ours, QuickAdamW)
+    theirs = torch.optim.AdamW(
+        [
+            {"params": [nets[1].weight], "lr": 0.01, "weight_decay": 0.2},
+            {"params": [nets[1].bias], "lr": 0.03, "weight_decay": 0.0},
+        ]
+    )
+    for number in range(12):
+        for net, optimizer in zip(nets, (ours, theirs), strict=True):
+            torch.manual_seed(number)
+            optimizer.zero_grad()
+            net(torch.randn(5, 40)).square().sum().backward()
+            optimizer.step()
+        if number == 5:  # what is kept can be gone on with, by either
+            ours.load_state_dict(deepcopy(theirs.state_dict()))
+            theirs.load_state_dict(deepcopy(ours.state_dict()))
+    torch.testing.assert_close(list(nets[0].parameters()), list(nets[1].parameters()))
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="pip install 'modernnca[gpu]'"
+)
+def test_the_kernel_passes_its_test(interpreted):
+    interpreted(__file__, "-k", "kernel_is")

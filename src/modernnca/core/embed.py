@@ -15,14 +15,17 @@ class CodedLinear(nn.Module):
 
     Equal to `nn.Linear` on [numbers, one-hot levels]: a one-hot row picks a row of the
     weight, so it is looked up. All columns share the levels 0..n_levels-1; the code
-    n_levels means "none of the known" and adds nothing.
+    n_levels means "none of the known" and adds nothing. The last `n_scaled` numbers and
+    all levels can have a scale of their own, which is learned.
 
     >>> layer = CodedLinear(d_in=2, n_levels=5, d_out=3)
     >>> layer(torch.zeros(4, 2), torch.tensor([[0, 5]] * 4)).shape
     torch.Size([4, 3])
     """
 
-    def __init__(self, *, d_in: int, n_levels: int, d_out: int) -> None:
+    def __init__(
+        self, *, d_in: int, n_levels: int, d_out: int, n_scaled: int | None = None
+    ) -> None:
         super().__init__()
         bound = max(d_in + n_levels, 1) ** -0.5  # as nn.Linear on all of them
         self.weight = nn.Parameter(torch.empty(d_out, d_in).uniform_(-bound, bound))
@@ -31,22 +34,46 @@ class CodedLinear(nn.Module):
             torch.empty(n_levels + 1, d_out).uniform_(-bound, bound)
         )
         self.bias = nn.Parameter(torch.empty(d_out).uniform_(-bound, bound))
+        self.scale: nn.Parameter | None = None  # of the last numbers; of the levels
+        self.level_scale: nn.Parameter | None = None
+        if n_scaled is not None:
+            self.scale = learned_scale(n_scaled)
+            self.level_scale = learned_scale(n_levels + 1)
 
     def forward(self, x: Tensor, codes: Tensor) -> Tensor:
         """Map numbers (N, d_in) and codes (N, C) to (N, d_out)."""
+        if self.scale is not None and len(self.scale):
+            first = x.shape[1] - len(self.scale)
+            x = torch.cat([x[:, :first], x[:, first:] * self.scale], 1)
         return self._with_levels(linear(x, self.weight, self.bias), codes)
 
     def add_last(self, out: Tensor, x: Tensor, codes: Tensor) -> Tensor:
         """Add what the last numbers (N, d <= d_in) and codes say to `out`, in place."""
         out = out.add_(self.bias)
         if x.shape[1]:
+            x = x if self.scale is None else x * self.scale
             out = out.addmm_(x, self.weight[:, self.weight.shape[1] - x.shape[1] :].T)
         return self._with_levels(out, codes)
 
     def _with_levels(self, out: Tensor, codes: Tensor) -> Tensor:
         if codes.shape[1] == 0:
             return out
-        return out.add_(sum_rows(self.levels, codes, silent=len(self.levels) - 1))
+        levels: Tensor = self.levels
+        if self.level_scale is not None:
+            levels = levels * self.level_scale[:, None]
+        return out.add_(sum_rows(levels, codes, silent=len(levels) - 1))
+
+
+def learned_scale(n_columns: int) -> nn.Parameter:
+    """A factor for each column: one at first, and quick, as it stands for many weights.
+
+    >>> learned_scale(2)
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+    scale = nn.Parameter(torch.ones(n_columns))
+    scale.rate_factor = 6.0  # type: ignore[attr-defined]
+    return scale
 
 
 @dataclass(frozen=True)

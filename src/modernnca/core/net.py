@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from modernnca._named import named
-from modernnca.core.embed import EMBEDDINGS, BlockShape, CodedLinear
+from modernnca.core.embed import EMBEDDINGS, BlockShape, CodedLinear, learned_scale
 from modernnca.core.encode import ENCODINGS, EncodingShape
 from modernnca.core.knots import Cells
 from modernnca.core.rows import Rows
@@ -66,13 +66,12 @@ class Net(nn.Module):
         self.view = named("view", shape.view, VIEWS)(shape.n_numbers)
         self.scale: nn.Parameter | None = None
         if shape.scale_columns:
-            self.scale = nn.Parameter(torch.ones(shape.n_numbers))
-            # A weight in front of the encoding is one number for a whole column.
-            self.scale.rate_factor = 6.0  # type: ignore[attr-defined]
+            self.scale = learned_scale(shape.n_numbers)  # in front of the encoding
         self.linear = CodedLinear(
             d_in=self.encode.d_out + shape.n_plain,
             n_levels=shape.n_levels,
             d_out=shape.dim,
+            n_scaled=shape.n_plain if shape.scale_columns else None,
         )
         self.blocks = embedding(
             BlockShape(shape.dim, shape.n_blocks, shape.d_block, shape.dropout)

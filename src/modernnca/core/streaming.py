@@ -109,7 +109,7 @@ def _vote_by_kernel(
     )
     loud = heard[:, -1:]
     mean, log_weight = heard[:, :-1] / loud, loud.log() - nearest
-    again = near.nonzero().squeeze(1) if mend else ()
+    again = near.nonzero().squeeze(1) if mend and near is not None else ()
     if len(again):
         mended = _vote_by_tiles(query[again], ready, temperature, mend=True)
         mean[again], log_weight[again] = mended.mean, mended.log_weight

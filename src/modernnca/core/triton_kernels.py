@@ -33,6 +33,27 @@ def _products(own, own_rest, other, other_rest):
 
 
 @triton.jit
+def spread(
+    points_at,
+    middle_at,
+    most_at,
+    n_points,
+    width,
+    dim: tl.constexpr,
+    n_rows: tl.constexpr,
+):
+    """How far some points lie from the middle, in any one dimension."""
+    rows = tl.program_id(0) * n_rows + tl.arange(0, n_rows)
+    slots = tl.arange(0, dim)
+    there = (rows < n_points)[:, None] & (slots < width)[None, :]
+    middle = tl.load(middle_at + slots, mask=slots < width, other=0.0)
+    at = points_at + rows.to(tl.int64)[:, None] * width + slots
+    x = tl.load(at, mask=there, other=0.0)
+    x = tl.where(there, tl.abs(x - middle[None, :]), 0.0)
+    tl.store(most_at + tl.program_id(0), tl.max(tl.max(x, axis=1), axis=0))
+
+
+@triton.jit
 def halve(
     points_at,
     middle_at,
@@ -75,7 +96,9 @@ def hear(
     keys_rest_at,
     key_lengths_at,
     values_at,
-    units_at,
+    query_unit_at,
+    keys_unit_at,
+    sharp_at,
     heard_at,
     nearest_at,
     near_at,
@@ -97,7 +120,8 @@ def hear(
     rows = tl.program_id(0) * n_rows + tl.arange(0, n_rows)
     part = tl.program_id(1)
     asks = rows < n_queries
-    inverse, sharp = tl.load(units_at), tl.load(units_at + 1)
+    inverse = 1.0 / (tl.load(query_unit_at) * tl.load(keys_unit_at))
+    sharp = tl.load(sharp_at)
     query = _rows(query_at, rows, asks, dim)
     query_rest = _rows(query_rest_at, rows, asks, dim)
     query_lengths = tl.load(query_lengths_at + rows, mask=asks, other=0.0)
@@ -163,7 +187,9 @@ def steer(
     moving_rest_at,
     nearest_at,
     loud_at,
-    units_at,
+    points_unit_at,
+    moving_unit_at,
+    sharp_at,
     slope_at,
     warmth_at,
     n_own,
@@ -187,7 +213,8 @@ def steer(
     rows = tl.program_id(0) * n_rows + tl.arange(0, n_rows)
     part = tl.program_id(1)
     there = rows < n_own
-    inverse, sharp = tl.load(units_at), tl.load(units_at + 1)
+    unit, sharp = tl.load(points_unit_at), tl.load(sharp_at)
+    inverse = 1.0 / (unit * unit)
     own = _rows(own_at, rows, there, dim)
     own_rest = _rows(own_rest_at, rows, there, dim)
     own_lengths = tl.load(own_lengths_at + rows, mask=there, other=0.0)
@@ -249,7 +276,7 @@ def steer(
         slope = tl.dot(weights_rest, moving, slope)
         slope = tl.dot(weights, moving_rest, slope)
         slope = tl.dot(weights, moving, slope)
-    slope *= tl.load(units_at + 2)
+    slope /= tl.load(moving_unit_at)
     slots = tl.arange(0, dim)
     at = rows.to(tl.int64)[:, None] * width + slots
     inside = there[:, None] & (slots < width)[None, :]

@@ -39,7 +39,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         indicators: add a column that tells where a number was missing.
         few_values: numbers with at most so many values skip the encoding.
         clip: numbers beyond those seen in `fit` count as the nearest seen.
-        scale_columns: learn a scale for each column of numbers, before the encoding.
+        scale_columns: learn a scale for each column, and each level of a category.
         wide: where a table has many columns for its rows, keep the most telling ones
             only; `wide_` says what was tried and kept (None: the table is not wide).
         encoding: of numbers: plr-lite, plr, periodic, pbld, ple, none.
@@ -79,8 +79,10 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         variety: the members are "alike" but for the seed, or "mixed": each sees the
             numbers in another way (as they are, bent, ranked).
         weigh: members that err less on the held-out rows count for more.
-        refit: what happens to the held-out rows: "remember" adds them to the memory,
-            "full" learns everything anew from all rows, None leaves them out.
+        refit: what happens to the held-out rows: "remember" adds them to the memory;
+            "rotate" does so, too, and each member holds out others, so that all are
+            learned from; "full" learns everything anew from all rows; None leaves them
+            out.
         calibrate: fit the probabilities of classes to the held-out rows.
         guard: where plain k-NN, or a constant, is better on the held-out rows, predict
             by it instead; `fallback_` says which.

@@ -8,6 +8,8 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from modernnca.train.adamw import QuickAdamW, usable
+
 
 def _groups(module: nn.Module, rate: float, decay: float) -> list[dict[str, Any]]:
     """Parameters with their rates: one may ask for its own by `rate_factor`.
@@ -30,13 +32,13 @@ def build_adamw(
     module: nn.Module, rate: float, decay: float, *, memory: float = 0.999
 ) -> Optimizer:
     """AdamW: decoupled weight decay. `memory` is that of the squared slopes."""
-    on_gpu = next(module.parameters()).device.type == "cuda"
-    return torch.optim.AdamW(
-        _groups(module, rate, decay),
-        betas=(0.9, memory),
-        # One kernel for all parameters; on a CPU torch's own choice is as fast.
-        fused=on_gpu or None,
-    )
+    groups, betas = _groups(module, rate, decay), (0.9, memory)
+    parameters = list(module.parameters())
+    if usable(parameters):
+        return QuickAdamW(groups, betas=betas)
+    # One kernel for all parameters; on a CPU torch's own choice is as fast.
+    on_gpu = parameters[0].device.type == "cuda"
+    return torch.optim.AdamW(groups, betas=betas, fused=on_gpu or None)
 
 
 def build_sgd(module: nn.Module, rate: float, decay: float) -> Optimizer:
