@@ -130,9 +130,15 @@ def test_the_kernel_is_torchs_adamw():
     for number in range(12):
         for net, optimizer in zip(nets, (ours, theirs), strict=True):
             torch.manual_seed(number)
-            optimizer.zero_grad()
-            net(torch.randn(5, 40)).square().sum().backward()
-            optimizer.step()
+            rows = torch.randn(5, 40)
+
+            def closure(net=net, optimizer=optimizer, rows=rows):
+                optimizer.zero_grad()
+                loss = net(rows).square().sum()
+                loss.backward()
+                return loss
+
+            assert optimizer.step(closure) > 0
         if number == 5:  # what is kept can be gone on with, by either
             ours.load_state_dict(deepcopy(theirs.state_dict()))
             theirs.load_state_dict(deepcopy(ours.state_dict()))

@@ -1,5 +1,7 @@
 """A recorded step is the step; needs a GPU."""
 
+import gc
+
 import pytest
 import torch
 
@@ -32,3 +34,34 @@ def test_a_recorded_step_is_the_step():
         results.append((losses, net[2].weight.detach(), net[0].running_mean))
     for ours, theirs in zip(*results, strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+@pytest.fixture
+def eager_collector():
+    usual = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    yield
+    gc.set_threshold(*usual)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_an_old_recording_that_is_freed_does_not_spoil_a_new_one(eager_collector):
+    old = []
+    for number in range(4):
+        weight = torch.ones(2**20, device="cuda", requires_grad=True)
+        optimizer = torch.optim.AdamW([weight], lr=0.1, weight_decay=0.0, fused=True)
+
+        def step(batch, weight=weight, optimizer=optimizer):
+            old.clear()
+            optimizer.zero_grad(set_to_none=True)
+            loss = weight[batch].square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        recorded = Recorded(step, optimizer)
+        losses = [recorded(torch.arange(2**20, device="cuda")).item() for _ in range(4)]
+        assert losses == sorted(losses, reverse=True), number
+        recorded.itself = recorded  # only the collector can free it
+        old.append(recorded)

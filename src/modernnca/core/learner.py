@@ -50,16 +50,6 @@ class Labeled(NamedTuple):
         """(N,) what is added to a row's scores."""
         return None if self.weights is None else self.weights.log()
 
-    def take(self, rows: Tensor) -> "Labeled":
-        """These rows alone."""
-        return Labeled(
-            self.rows.take(rows),
-            self.values[rows],
-            self.labels[rows],
-            None if self.weights is None else self.weights[rows],
-            None if self.moments is None else self.moments[rows],
-        )
-
     def to(self, device: torch.device) -> "Labeled":
         """The same on `device`."""
         weights = None if self.weights is None else self.weights.to(device)

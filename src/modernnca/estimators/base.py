@@ -29,7 +29,6 @@ from modernnca.estimators.settings import (
     resolve,
 )
 from modernnca.estimators.tuning import Given, tune_model
-from modernnca.estimators.turns import Held, Turn, take_turns
 from modernnca.estimators.weigh import weigh
 from modernnca.estimators.wide import narrow, plainly
 from modernnca.table.clock import Clock, learn_clock
@@ -76,9 +75,9 @@ class BaseModernNCA(Answering):
         """Learn an embedding in which near rows have like targets.
 
         A part of the rows (`validation_fraction`, or `eval_set`) decides when to stop.
-        While a network learns, nothing else is learned from those rows. Each network
-        stops by another part (refit="rotate"), and in the end all rows answer; see
-        `refit` for other ways.
+        While the net learns, nothing else is learned from those rows; with
+        refit="remember" they join the memory afterwards, and with refit="full"
+        everything is learned anew from all rows.
 
         Args:
             X: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
@@ -100,16 +99,11 @@ class BaseModernNCA(Answering):
         fit_part, stop_part = self._hold_out(given, eval_set, rng)
         self.clock_ = self._learn_clock(fit_part, stop_part)
         seeds = rng.randint(2**31 - 1, size=self.settings_.n_members).tolist()
-        self._learn_table(fit_part, seeds[0])
-        whole = fit_part
-        if stop_part is not None:
-            whole = join(fit_part, stop_part, self.table_.schema_)
-        turns = self._turns(whole, len(fit_part), seeds)
 
         ends = began + (np.inf if self.time_limit is None else self.time_limit)
         full = self.settings_.refit == "full" and stop_part is not None
         halfway = began + (ends - began) / 2 if full else ends
-        learned = self._learn(whole, turns, seeds, (began, halfway))
+        learned = self._learn(fit_part, stop_part, seeds, (began, halfway))
         self._note(histories := [history for _, history in learned])
         nets = [net for net, _ in learned]
         weights: list[float] | None = None
@@ -120,34 +114,21 @@ class BaseModernNCA(Answering):
         asked = settings.guard or settings.calibrate or settings.weigh
         in_time = not interrupted and time.monotonic() < ends
         if stop_part is not None and asked and in_time:
-            nets, weights = self._settle(whole, turns, nets, seeds[0])
+            judges = self._judges(stop_part, seeds[0])
+            nets, weights = self._settle(fit_part, judges, nets)
             full = full and self.fallback_ is None
-        if full and not interrupted:
-            n_epochs = self._n_epochs_on_all(histories, len(fit_part), len(whole))
-            self._learn_table(whole, seeds[0])
-            turns = [Turn.of_all(len(whole))] * len(seeds)
-            rest = (time.monotonic(), ends)
-            learned = self._learn(whole, turns, seeds, rest, n_epochs)
-            nets = [net for net, _ in learned]
-        remembered = fit_part if settings.refit is None else whole
-        self._remember(remembered, nets, weights)
+        if stop_part is not None and self.settings_.refit is not None:
+            n_fit, fit_part = len(fit_part), self._join(fit_part, stop_part)
+            if full and not interrupted:
+                n_epochs = self._n_epochs_on_all(histories, n_fit, len(fit_part))
+                rest = (time.monotonic(), ends)
+                learned = self._learn(fit_part, None, seeds, rest, n_epochs)
+                nets = [net for net, _ in learned]
+        self._remember(fit_part, nets, weights)
         return self
 
-    def _turns(self, whole: Part, n_fit: int, seeds: list[int]) -> list[Turn]:
-        """Which rows each member learns from and stops by; at first come `n_fit`."""
-        n_stop, n_members = len(whole) - n_fit, len(seeds)
-        if n_stop == 0:
-            return [Turn.of_all(n_fit)] * n_members
-        at_random = self.clock_ is None or self.settings_.validation_rows == "random"
-        # Columns that were screened have seen the rows which others would stop by.
-        if self.settings_.refit == "rotate" and at_random and self.wide_ is None:
-            classes = self.target_.encode(whole.y) if self._task == "classes" else None
-            return take_turns(n_fit, n_stop, n_members, seed=seeds[0], classes=classes)
-        held = np.arange(n_fit, len(whole))
-        return [Turn(np.arange(n_fit), held)] * n_members
-
     def _settle(
-        self, whole: Part, turns: list[Turn], nets: list[Net], seed: int
+        self, fit_part: Part, judges: Part, nets: list[Net]
     ) -> tuple[list[Net], list[float] | None]:
         """With the held-out rows: the nets to keep, how much each counts, how sure.
 
@@ -155,74 +136,39 @@ class BaseModernNCA(Answering):
         and `fallback_` says which.
         """
         learned, weights = self.settings_, None
-        # Members that held out the same rows are judged together.
-        sharing: dict[int, list[int]] = {}
-        for number, turn in enumerate(turns[: len(nets)]):
-            sharing.setdefault(id(turn), []).append(number)
-        groups = list(sharing.values())
-        asked = [self._judges(turns[group[0]].stop, seed) for group in groups]
-        of_each: dict[int, np.ndarray] = {}  # by member, (b, V)
-        values: dict[int, np.ndarray] = {}
-        for group, rows in zip(groups, asked, strict=True):
-            judges = whole.take(rows)
-            self._remember(whole.take(turns[group[0]].fit), [nets[i] for i in group])
-            votes = self._votes_of_each(self._asking_to_judge(judges.table))
-            of_each |= dict(zip(group, votes, strict=True))
-            values |= dict.fromkeys(group, self._values(judges.y).numpy())
+        asking = self._asking_to_judge(judges.table)
+        self._remember(fit_part, nets)
+        of_each = self._votes_of_each(asking)  # (M, B, V)
         if learned.weigh:
-            members = range(len(nets))
-            weights = weigh(
-                [of_each[i] for i in members],
-                [values[i] for i in members],
-                classes=self._task == "classes",
-            )
-        held = [
-            Held(
-                turns[group[0]].fit,
-                rows,
-                np.average(
-                    [of_each[i] for i in group],
-                    axis=0,
-                    weights=None if weights is None else [weights[i] for i in group],
-                ),
-            )
-            for group, rows in zip(groups, asked, strict=True)
-        ]
+            values = self._values(judges.y).numpy()
+            weights = weigh(of_each, values, classes=self._task == "classes")
+        votes = np.average(of_each, axis=0, weights=weights)
         if learned.guard:
-            few = [each.thin(_MOST_GUARDS // len(held)) for each in held]
-            other = self._better_unlearned(whole, few)
+            some = np.arange(0, len(judges), -(-len(judges) // _MOST_GUARDS))
+            few = judges.take(some)
+            other = self._better_unlearned(fit_part, few, votes[some])
             if other is not None:
-                net, held = other
+                (net, votes), judges = other, few
                 nets, weights = [net], None
         if learned.calibrate:
-            votes = np.concatenate([each.votes for each in held])
-            rows = np.concatenate([each.rows for each in held])
-            self._calibrate(votes, whole.take(rows))
+            self._calibrate(votes, judges)
         return nets, weights
 
     def _better_unlearned(
-        self, whole: Part, held: list[Held]
-    ) -> tuple[Net, list[Held]] | None:
-        """What has learned nothing and does better: its net, and what it held out."""
-        judge = self._judge(whole.take(np.concatenate([each.rows for each in held])))
-
-        def verdict(votes: list[Held]) -> tuple[float, float]:
-            together = np.concatenate([each.votes for each in votes])
-            score, loss = judge(torch.from_numpy(together))
-            return score, -loss
-
-        best, kept = verdict(held), None
+        self, fit_part: Part, judges: Part, votes: np.ndarray
+    ) -> tuple[Net, np.ndarray] | None:
+        """What has learned nothing and does better than `votes`: its net and votes."""
+        asking, judge = self._asking_to_judge(judges.table), self._judge(judges)
+        best, kept = judge(torch.from_numpy(votes)), None
         learned = settings = self.settings_
-        for other in fallbacks(self.table_, len(held[0].fit)):
+        for other in fallbacks(self.table_, len(fit_part)):
             self.settings_ = replace(learned, **other.settings)
             net = other.net.to(self._device)
-            told = []
-            for each in held:
-                self._remember(whole.take(each.fit), [net])
-                asking = self._asking_to_judge(whole.table.take(each.rows))
-                told.append(each._replace(votes=self._vote(asking)))
-            if (found := verdict(told)) > best:
-                best, kept = found, (net, told)
+            self._remember(fit_part, [net])
+            votes = self._vote(asking)
+            verdict = judge(torch.from_numpy(votes))
+            if (verdict[0], -verdict[1]) > (best[0], -best[1]):
+                best, kept = verdict, (net, votes)
                 self.fallback_, settings = other.name, self.settings_
         self.settings_ = settings
         return kept
@@ -373,17 +319,26 @@ class BaseModernNCA(Answering):
         origin = given.origin.max() + 1 + np.arange(len(y))
         return Part(table, y, self._weights(y, weights), origin)
 
-    def _judges(self, rows: np.ndarray | None, seed: int) -> np.ndarray:
-        """The numbers of the rows to stop by, or of some of them."""
-        assert rows is not None
+    def _judges(self, stop_part: Part, seed: int) -> Part:
+        """The rows to stop by, or some of them."""
         most = self.settings_.max_judges
-        if most is None or len(rows) <= most:
-            return rows
-        chosen = np.random.RandomState(seed).permutation(len(rows))[:most]
-        return rows[np.sort(chosen)]
+        if most is None or len(stop_part) <= most:
+            return stop_part
+        judges = np.random.RandomState(seed).permutation(len(stop_part))
+        return stop_part.take(np.sort(judges[:most]))
 
-    def _learn_table(self, part: Part, seed: int) -> None:
-        """Learn how to encode the table and its target."""
+    def _learn(
+        self,
+        fit_part: Part,
+        stop_part: Part | None,
+        seeds: list[int],
+        time_frame: tuple[float, float],
+        n_epochs: list[int] | None = None,
+    ) -> list[tuple[Net, History]]:
+        """Learn how to encode the table, then each network in turn.
+
+        With `n_epochs` each network learns for so long, and nothing is judged.
+        """
         settings = self.settings_
         self.table_ = TableEncoder(
             numbers=settings.numbers,
@@ -394,35 +349,22 @@ class BaseModernNCA(Answering):
             numerical_columns=self.numerical_columns,
             time_column=None if self.clock_ is None else self.clock_.column,
             time_features=settings.time_features,
-        ).fit(part.table)
-        self.target_.fit(part.y)
-        self._narrow(part, seed)
-
-    def _learn(
-        self,
-        whole: Part,
-        turns: list[Turn],
-        seeds: list[int],
-        time_frame: tuple[float, float],
-        n_epochs: list[int] | None = None,
-    ) -> list[tuple[Net, History]]:
-        """Train each network in turn.
-
-        With `n_epochs` each network learns for so long, and nothing is judged.
-        """
-        labeled = self._labeled(whole)
+        ).fit(fit_part.table)
+        self.target_.fit(fit_part.y)
+        self._narrow(fit_part, seeds[0])
+        fit = self._labeled(fit_part)
         if not self._judged_by_the_past:
-            labeled = labeled._replace(moments=None)
+            fit = fit._replace(moments=None)
+        if stop_part is not None:
+            stop_part = self._judges(stop_part, seeds[0])
+        stop = None if stop_part is None else self._labeled(stop_part)
+        judge = self._judge(fit_part if stop_part is None else stop_part)
         begins, ends = time_frame
         learned: list[tuple[Net, History]] = []
-        present: Turn | None = None
-        for i, (turn, seed) in enumerate(zip(turns, seeds, strict=True)):
-            if turn is not present:
-                present = turn
-                fit, stop, judge = self._see(whole, labeled, turn, seeds[0])
+        for i, seed in enumerate(seeds):
             # Every network gets an equal part of the time.
             deadline = begins + (ends - begins) * (i + 1) / len(seeds)
-            plan = replace(self._plan(i, len(turn.fit)), deadline=deadline)
+            plan = replace(self._plan(i, len(fit_part)), deadline=deadline)
             if n_epochs is not None:
                 plan = replace(
                     plan, max_epochs=n_epochs[i], patience=None, judged=False
@@ -434,17 +376,6 @@ class BaseModernNCA(Answering):
             if learned[-1][1].ended == "interrupted":
                 break
         return learned
-
-    def _see(
-        self, whole: Part, labeled: Labeled, turn: Turn, seed: int
-    ) -> tuple[Labeled, Labeled | None, Judge]:
-        """What a network learns from, what it stops by, and what that is worth."""
-        fit = labeled.take(torch.from_numpy(turn.fit).to(self._device))
-        if turn.stop is None:
-            return fit, None, self._judge(whole.take(turn.fit))
-        rows = self._judges(turn.stop, seed)
-        stop = labeled.take(torch.from_numpy(rows).to(self._device))
-        return fit, stop, self._judge(whole.take(rows))
 
     def _plan(self, number: int, n_rows: int) -> Plan:
         """How one of the networks learns from so many rows."""
@@ -521,6 +452,10 @@ class BaseModernNCA(Answering):
         return Checkpoint(
             self.checkpoint_dir, f"{'refit' if refit else 'fit'}-{number}"
         )
+
+    def _join(self, fit_part: Part, stop_part: Part) -> Part:
+        """The rows that were learned from, then those that judged."""
+        return join(fit_part, stop_part, self.table_.schema_)
 
     def _note(self, histories: list[History]) -> None:
         """Say what happened in training."""

@@ -79,10 +79,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         variety: the members are "alike" but for the seed, or "mixed": each sees the
             numbers in another way (as they are, bent, ranked).
         weigh: members that err less on the held-out rows count for more.
-        refit: what happens to the held-out rows: "remember" adds them to the memory;
-            "rotate" does so, too, and each member holds out others, so that all are
-            learned from; "full" learns everything anew from all rows; None leaves them
-            out.
+        refit: what happens to the held-out rows: "remember" adds them to the memory,
+            "full" learns everything anew from all rows, None leaves them out.
         calibrate: fit the probabilities of classes to the held-out rows.
         guard: where plain k-NN, or a constant, is better on the held-out rows, predict
             by it instead; `fallback_` says which.

@@ -24,7 +24,7 @@ from modernnca.train.optim import OPTIMIZERS
 
 Task = Literal["classes", "numbers"]
 PREDICTIONS = {"soft": None, "knn": None}
-REFITS = {"remember": None, "rotate": None, "full": None}
+REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
 _YES_OR_NO = frozenset(
     ("indicators", "clip", "scale_columns", "wide", "weigh", "calibrate", "guard")
@@ -87,7 +87,7 @@ class Settings:
     n_members: int = 4
     variety: str = "mixed"
     weigh: bool = True
-    refit: str | None = "rotate"
+    refit: str | None = "remember"
     calibrate: bool = True
     guard: bool = True
 

@@ -38,33 +38,6 @@ def hold_out(
     return np.sort(by_class[~held]), np.sort(by_class[held])
 
 
-def deal(
-    n_rows: int,
-    n_hands: int,
-    *,
-    rng: np.random.RandomState,
-    classes: np.ndarray | None,
-) -> np.ndarray:
-    """Deal rows out like cards: the hand of each (N,), from 0; hands differ by a card.
-
-    With `classes` (N,) each class is dealt evenly, and one with a single row is not
-    dealt: its hand is -2, lest nobody else knows the class.
-
-    >>> deal(6, 2, rng=np.random.RandomState(0), classes=np.array([0, 0, 1, 1, 1, 2]))
-    array([ 0,  1,  1,  0,  0, -2])
-    """
-    codes = np.zeros(n_rows, dtype=np.int64) if classes is None else classes
-    _, codes, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    shuffled = rng.permutation(n_rows)
-    shuffled = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    lonely = (counts == 1)[codes[shuffled]] & (n_rows > 1)
-    hands = np.empty(n_rows, dtype=np.int64)
-    hands[shuffled[lonely]] = -2
-    dealt = shuffled[~lonely]
-    hands[dealt] = np.arange(len(dealt)) % n_hands
-    return hands
-
-
 def hold_out_late(
     times: np.ndarray,
     *,

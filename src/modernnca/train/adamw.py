@@ -45,8 +45,12 @@ class QuickAdamW(AdamW):
         super().__init__(groups, betas=betas, fused=True)  # so its state is ours
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """Move all parameters that have a slope."""
+    def step(self, closure: Any = None) -> Any:
+        """Move all parameters that have a slope; the loss, if there is a closure."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         moving = [
             (parameter, group)
             for group in self.param_groups
@@ -75,3 +79,4 @@ class QuickAdamW(AdamW):
                 size,
                 n_at_once=_N_AT_ONCE,
             )
+        return loss

@@ -5,13 +5,30 @@ recorded, they start together. A step that can be recorded never waits for the d
 and always does the same: same shapes, random numbers of the device's own generator.
 """
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
 Step = Callable[[Tensor], Tensor]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage is collected meanwhile: an old graph among it, freed while a new one
+    is recorded, would spoil that.
+    """
+    gc.collect()  # other streams' memory, too, is given back before
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Recorded:
@@ -45,7 +62,7 @@ class Recorded:
         if self._graph is None:
             self._graph = torch.cuda.CUDAGraph()
             self._allow(True)
-            with torch.cuda.graph(self._graph, stream=self._stream):
+            with _uncollected(), torch.cuda.graph(self._graph, stream=self._stream):
                 self._loss = self._step(self._batch)
             self._allow(False)
         self._graph.replay()
