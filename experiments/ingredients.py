@@ -35,24 +35,24 @@ _BLOCK = {
     "batch_size": 256,
     "averaging": 0.0,
 }
-_NO_BLOCK = {**_BLOCK, "n_blocks": 0, "learning_rate": 0.003}
+NO_BLOCK = {**_BLOCK, "n_blocks": 0, "learning_rate": 0.003}
 # The default's now.
-_SLIM = {
+SLIM = {
     **_ONE,
     "d_block": 256,
     "learning_rate": 0.003,
     "batch_size": 512,
     "averaging": 2.0,
 }
-_RANKED = {"numbers": "quantile", "scale_columns": True}
-_BENT = {"numbers": "robust", "scale_columns": True}
+RANKED = {"numbers": "quantile", "scale_columns": True}
+BENT = {"numbers": "robust", "scale_columns": True}
 CONFIGS: dict[str, dict] = {
     "block": _BLOCK,
     "1,024 sampled": {**_BLOCK, "max_sampled": 1024},
-    "no block": _NO_BLOCK,
+    "no block": NO_BLOCK,
     "two blocks": {**_BLOCK, "n_blocks": 2},
-    "ranked": {**_BLOCK, **_RANKED},
-    "bent": {**_BLOCK, **_BENT},
+    "ranked": {**_BLOCK, **RANKED},
+    "bent": {**_BLOCK, **BENT},
     "block of 256": {**_BLOCK, "d_block": 256},
     "averaged over 1 epoch": {**_BLOCK, "averaging": 1.0},
     "averaged over 4 epochs": {**_BLOCK, "averaging": 4.0},
@@ -61,13 +61,13 @@ CONFIGS: dict[str, dict] = {
         "averaging": 2.0,
         "learning_rate": 0.004,
     },
-    "averaged over 2, rate 0.003, batches of 512": {**_SLIM, "d_block": 512},
-    "no block, averaged over 2": {**_NO_BLOCK, "averaging": 2.0},
-    "no block, learned anew from all": {**_NO_BLOCK, "refit": "full"},
-    "slim": _SLIM,
-    "slim, ranked": {**_SLIM, **_RANKED},
-    "slim, bent": {**_SLIM, **_BENT},
-    "slim, learned anew from all": {**_SLIM, "refit": "full"},
+    "averaged over 2, rate 0.003, batches of 512": {**SLIM, "d_block": 512},
+    "no block, averaged over 2": {**NO_BLOCK, "averaging": 2.0},
+    "no block, learned anew from all": {**NO_BLOCK, "refit": "full"},
+    "slim": SLIM,
+    "slim, ranked": {**SLIM, **RANKED},
+    "slim, bent": {**SLIM, **BENT},
+    "slim, learned anew from all": {**SLIM, "refit": "full"},
     "cosine": {**_BLOCK, "distance": "cosine"},
     "T = 1": {**_BLOCK, "temperature": 1.0},
     "smoothed": {**_BLOCK, "label_smoothing": 0.1},

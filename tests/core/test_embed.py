@@ -54,6 +54,22 @@ def test_coded_linear_is_linear_on_one_hots_with_the_same_gradients(layer, draw)
     torch.testing.assert_close(layer.bias.grad, plain.bias.grad)
 
 
+def test_scales_are_those_of_the_last_numbers_and_of_the_levels(draw):
+    layer = CodedLinear(d_in=3, n_levels=5, d_out=4, n_scaled=2).double()
+    assert torch.equal(layer.scale.data, torch.ones(2).double())  # changes nothing yet
+    with torch.no_grad():
+        layer.scale.copy_(torch.tensor([2.0, -3.0]))
+        layer.level_scale.copy_(draw(6))
+    x, hot = draw(6, 3), one_hot(CODES, 6).sum(1)[:, :5].double()
+    seen = x * torch.tensor([1.0, 2.0, -3.0])
+    plain = explicit(layer)
+    expected = plain(torch.cat([seen, hot * layer.level_scale[:5]], 1))
+    torch.testing.assert_close(layer(x, CODES), expected)
+    # The first number may have been looked up by somebody else.
+    looked_up = x[:, :1] @ layer.weight[:, :1].T
+    torch.testing.assert_close(layer.add_last(looked_up, x[:, 1:], CODES), expected)
+
+
 def test_an_unknown_level_adds_nothing_and_learns_nothing(layer, draw):
     x = draw(2, 3)
     unknown = layer(x, torch.full((2, 2), 5))

@@ -61,6 +61,7 @@ def test_a_view_is_part_of_the_weights(name):
 
 
 def test_a_scale_of_a_column_is_learned_faster_and_not_decayed():
-    net = Net(NetShape(3, 0, 0, scale_columns=True))
+    net = Net(NetShape(3, 2, 4, scale_columns=True))
     assert net.scale.tolist() == [1, 1, 1]
-    assert net.scale.rate_factor == 6.0
+    for scale in (net.scale, net.linear.scale, net.linear.level_scale):
+        assert scale.rate_factor == 6.0
