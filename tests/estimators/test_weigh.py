@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor, load
-from modernnca.estimators.weigh import weigh
+from modernnca.estimators.answering import Member
+from modernnca.estimators.weigh import counts, usual_reach, weigh
+from modernnca.memory.exact import ExactMemory
 
 RNG = np.random.RandomState(0)
 X = RNG.randn(200, 3)
@@ -42,9 +44,43 @@ def test_one_without_an_error_leaves_no_nan():
     assert shares == pytest.approx([1, 0])
 
 
+def test_one_far_from_the_others_counts_as_far_as_it_usually_goes():
+    votes = np.array([0.0, 1.0, 2.0, 100.0])[:, None, None]
+    # The median is 1.5; distances are 1.5, 0.5, 0.5 and 98.5.
+    found = counts(votes, [0.25] * 4, reach=1.5)
+    expected = np.array([1, 1, 1, 1.5 / 98.5])
+    np.testing.assert_allclose(found[:, 0], expected / expected.sum())
+    for anything in (np.inf, 1000.0, 0.0):  # nobody is far, or all agreed
+        np.testing.assert_allclose(counts(votes, [0.25] * 4, anything), 0.25)
+
+
+def test_the_usual_reach_knows_no_order_and_no_place():
+    votes = RNG.randn(4, 50, 1)
+    reach = usual_reach(votes)
+    for same in (votes[::-1], votes[:, ::-1], votes + 7, -votes):
+        assert usual_reach(same) == pytest.approx(reach)
+    assert usual_reach(3 * votes) == pytest.approx(3 * reach)
+    distances = np.abs(votes - np.median(votes, axis=0))
+    assert (distances <= reach).mean() == pytest.approx(0.99, abs=0.01)
+
+
+def test_a_network_that_goes_astray_does_not_lead_the_others():
+    model = ModernNCARegressor(guard=False, **QUICK).fit(X, Y)
+    asked = RNG.randn(7, 3)
+    before = model.predict(asked)
+    net, memory = model.members_[1].net, model.members_[1].memory
+    astray = ExactMemory(memory.keys, memory.values + 1000 * model.reach_, memory.rule)
+    model.members_[1] = Member(net, astray)
+    scale = Y.std()
+    assert np.abs(model.predict(asked) - before).max() < 2 * model.reach_ * scale
+    model.reach_ = np.inf
+    assert np.abs(model.predict(asked) - before).min() > 50 * scale
+
+
 @pytest.mark.parametrize("weighed", [True, False])
 def test_the_shares_of_neighbors_make_the_prediction(weighed, tmp_path):
     model = ModernNCARegressor(weigh=weighed, guard=False, **QUICK).fit(X, Y)
+    model.reach_ /= 5  # so that it matters
     assert (len(set(model.member_weights_)) > 1) == weighed
     asked = RNG.randn(7, 3)
     _, indices, shares = model.kneighbors(asked, n_neighbors=200)
@@ -54,6 +90,8 @@ def test_the_shares_of_neighbors_make_the_prediction(weighed, tmp_path):
     model.save(tmp_path / "model.mnca")
     again = load(tmp_path / "model.mnca")
     assert again.member_weights_ == model.member_weights_
+    assert again.reach_ == model.reach_
+    assert np.isfinite(model.reach_) == weighed
     assert (again.predict(asked) == model.predict(asked)).all()
 
 

@@ -17,6 +17,7 @@ from modernnca.estimators.arguments import Arguments
 from modernnca.estimators.build import build_method, build_shape
 from modernnca.estimators.parts import Part
 from modernnca.estimators.settings import PAST_ONLY, Settings, Task
+from modernnca.estimators.weigh import counts
 from modernnca.memory.exact import ExactMemory
 from modernnca.table.clock import Clock
 from modernnca.table.encoder import TableEncoder
@@ -46,6 +47,13 @@ class Asking(NamedTuple):
     moments: Tensor | None  # (B,) None: whenever
 
 
+def _mean(parts: list[Tensor], counts: np.ndarray) -> Tensor:
+    """The mean of what members say (B, ...), each as it counts for the row (M, B)."""
+    weights = torch.from_numpy(counts).to(parts[0])
+    weighed = zip(parts, weights, strict=True)
+    return torch.stack([part * weight[:, None] for part, weight in weighed]).sum(0)
+
+
 class Answering(TransformerMixin, Arguments):
     """What a model does with what `fit` learned; see `base` for how it is learned."""
 
@@ -56,6 +64,7 @@ class Answering(TransformerMixin, Arguments):
     clock_: Clock | None
     members_: list[Member]
     member_weights_: list[float]  # how much each counts, out of 1
+    reach_: float  # how far a member's number usually is from the median of all
     remembered_: Part
     n_features_in_: int
 
@@ -175,10 +184,13 @@ class Answering(TransformerMixin, Arguments):
         for chunk in chunks(len(queries[0]), len(memories[0]), memories[0].n_pairs):
             asked = [(m, q[chunk]) for m, q in zip(memories, queries, strict=True)]
             when = None if moments is None else moments[chunk]
-            shares = self._mean([m.shares(q, when) for m, q in asked])
+            of_each = [m.shares(q, when) for m, q in asked]
+            votes = torch.stack([share @ memories[0].values for share in of_each])
+            counts = self._counts(votes.double().cpu().numpy())
+            shares = _mean(of_each, counts)
             top = shares.topk(n_neighbors)
-            distances = self._mean([m.distances(q, top.indices) for m, q in asked])
-            parts.append((distances, top.indices, top.values))
+            distances = [m.distances(q, top.indices) for m, q in asked]
+            parts.append((_mean(distances, counts), top.indices, top.values))
         return [torch.cat(part) for part in zip(*parts, strict=True)]
 
     def _votes(self, X) -> np.ndarray:
@@ -188,7 +200,11 @@ class Answering(TransformerMixin, Arguments):
     def _vote(self, asking: Asking) -> np.ndarray:
         """The mean vote of the members for encoded rows, (B, V)."""
         votes = self._votes_of_each(asking)
-        return np.average(votes, axis=0, weights=self.member_weights_)
+        return (votes * self._counts(votes)[..., None]).sum(0)
+
+    def _counts(self, votes: np.ndarray) -> np.ndarray:
+        """How much each member counts for each row of votes (M, B, V): (M, B)."""
+        return counts(votes, self.member_weights_, self.reach_)
 
     def _votes_of_each(self, asking: Asking) -> np.ndarray:
         """The vote of each member for encoded rows, (M, B, V)."""
@@ -199,11 +215,6 @@ class Answering(TransformerMixin, Arguments):
                 for member, query in zip(self.members_, queries, strict=True)
             ]
         return torch.stack(votes).cpu().numpy()
-
-    def _mean(self, parts: list[Tensor]) -> Tensor:
-        """The mean of what the members say, each as it counts."""
-        weighed = zip(parts, self.member_weights_, strict=True)
-        return torch.stack([part * weight for part, weight in weighed]).sum(0)
 
     def _queries(self, asking: Asking) -> list[Tensor]:
         """Embed rows with each member: (B, D)."""

@@ -29,7 +29,7 @@ from modernnca.estimators.settings import (
     resolve,
 )
 from modernnca.estimators.tuning import Given, tune_model
-from modernnca.estimators.weigh import weigh
+from modernnca.estimators.weigh import usual_reach, weigh
 from modernnca.estimators.wide import narrow, plainly
 from modernnca.table.clock import Clock, learn_clock
 from modernnca.table.encoder import TableEncoder
@@ -108,7 +108,7 @@ class BaseModernNCA(Answering):
         nets = [net for net, _ in learned]
         weights: list[float] | None = None
         self.fallback_: str | None = None
-        self.calibration_ = Calibration()
+        self.calibration_, self.reach_ = Calibration(), np.inf
         interrupted = "interrupted" in self.ended_
         settings = self.settings_
         asked = settings.guard or settings.calibrate or settings.weigh
@@ -142,7 +142,10 @@ class BaseModernNCA(Answering):
         if learned.weigh:
             values = self._values(judges.y).numpy()
             weights = weigh(of_each, values, classes=self._task == "classes")
-        votes = np.average(of_each, axis=0, weights=weights)
+            self.member_weights_ = weights
+            if self._task == "numbers":  # of classes nobody can be far off
+                self.reach_ = usual_reach(of_each)
+        votes = (of_each * self._counts(of_each)[..., None]).sum(0)
         if learned.guard:
             some = np.arange(0, len(judges), -(-len(judges) // _MOST_GUARDS))
             few = judges.take(some)

@@ -78,7 +78,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         n_members: how many networks; their votes are averaged.
         variety: the members are "alike" but for the seed, or "mixed": each sees the
             numbers in another way (as they are, bent, ranked).
-        weigh: members that err less on the held-out rows count for more.
+        weigh: members that err less on the held-out rows count for more; one whose
+            number is unusually far from the others' counts for less.
         refit: what happens to the held-out rows: "remember" adds them to the memory,
             "full" learns everything anew from all rows, None leaves them out.
         calibrate: fit the probabilities of classes to the held-out rows.

@@ -102,6 +102,7 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
         "table": model.table_.state(),
         "target": model.target_.state(),
         "member_weights": model.member_weights_,
+        "reach": model.reach_ if np.isfinite(model.reach_) else None,
         "members": [_member_state(member) for member in model.members_],
         "values": model.members_[0].memory.values,
         "weights": part.weights,
@@ -159,6 +160,8 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
     model.member_weights_ = tree.get("member_weights", [1 / n_members] * n_members)
     if len(model.member_weights_) != n_members:
         raise ValueError("its members and their weights are not equally many.")
+    reach = tree.get("reach")
+    model.reach_ = np.inf if reach is None else float(reach)
     model.history_ = [Epoch(*epoch) for epoch in tree["history"]]
     model.best_epochs_, model.ended_ = tree["best_epochs"], tree["ended"]
     model.fallback_ = tree.get("fallback")

@@ -1,10 +1,13 @@
-"""How much each member counts: by how much it errs on held-out rows."""
+"""How much each member counts: by how much it errs on held-out rows, and where it is
+far from all others.
+"""
 
 import numpy as np
 
 # Steep: a member that errs twice as much as another counts a sixteenth of it.
 _STEEPNESS = 4.0
 _DOUBT = 5.0  # wrong rows added to each member's, lest few rows say too much
+_USUAL = 0.99  # the share of held-out votes that a member's is usually among
 
 
 def weigh(votes: np.ndarray, values: np.ndarray, *, classes: bool) -> list[float]:
@@ -23,3 +26,37 @@ def weigh(votes: np.ndarray, values: np.ndarray, *, classes: bool) -> list[float
     errors = errors.clip(min=errors.max() / 1000) if errors.any() else errors + 1.0
     weights = (errors / errors.min()) ** -_STEEPNESS
     return (weights / weights.sum()).tolist()
+
+
+def usual_reach(votes: np.ndarray) -> float:
+    """How far members' votes (M, B, V) usually are from the median of all.
+
+    Of two, nobody can say which one is far off.
+
+    >>> votes = np.zeros((3, 100, 1))
+    >>> votes[0, :50] = 2.0
+    >>> usual_reach(votes), usual_reach(votes[:2])
+    (2.0, inf)
+    """
+    if len(votes) < 3:
+        return np.inf
+    return float(np.quantile(_distance(votes), _USUAL))
+
+
+def counts(votes: np.ndarray, weights: list[float], reach: float) -> np.ndarray:
+    """How much each member counts for each row of votes (M, B, V): (M, B), out of 1.
+
+    It counts less the farther it is from the median of all, beyond the usual reach: a
+    row like no other may lead a single network anywhere.
+
+    >>> counts(np.array([[[0.0]], [[1.0]], [[9.0]]]), [1 / 3] * 3, reach=1.0).ravel()
+    array([0.47..., 0.47..., 0.05...])
+    """
+    given = np.broadcast_to(np.array(weights)[:, None], votes.shape[:2])
+    if 0 < reach < np.inf:
+        given = given * (reach / _distance(votes).clip(min=reach))
+    return given / given.sum(0)
+
+
+def _distance(votes: np.ndarray) -> np.ndarray:
+    return np.abs(votes - np.median(votes, axis=0)).max(axis=2)
