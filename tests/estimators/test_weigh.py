@@ -50,8 +50,20 @@ def test_one_far_from_the_others_counts_as_far_as_it_usually_goes():
     found = counts(votes, [0.25] * 4, reach=1.5)
     expected = np.array([1, 1, 1, 1.5 / 98.5])
     np.testing.assert_allclose(found[:, 0], expected / expected.sum())
+    # Those who are near share what the other loses, whatever they counted before.
+    found = counts(votes, [0.1, 0.2, 0.1, 0.6], reach=1.5)
+    near = np.array([1, 1, 1, 1.5 / 98.5])
+    kept = near * [0.1, 0.2, 0.1, 0.6]
+    np.testing.assert_allclose(found[:, 0], kept + (1 - kept.sum()) * near / near.sum())
+    assert found[1, 0] - found[0, 0] == pytest.approx(0.1)
     for anything in (np.inf, 1000.0, 0.0):  # nobody is far, or all agreed
         np.testing.assert_allclose(counts(votes, [0.25] * 4, anything), 0.25)
+
+
+def test_where_all_are_at_odds_all_count_alike():
+    votes = np.array([-100.0, -100.0, 100.0, 100.0])[:, None, None]
+    found = counts(votes, [0.4, 0.05, 0.05, 0.5], reach=0.01)
+    np.testing.assert_allclose(found, 0.25, atol=1e-3)
 
 
 def test_the_usual_reach_knows_no_order_and_no_place():

@@ -46,16 +46,19 @@ def usual_reach(votes: np.ndarray) -> float:
 def counts(votes: np.ndarray, weights: list[float], reach: float) -> np.ndarray:
     """How much each member counts for each row of votes (M, B, V): (M, B), out of 1.
 
-    It counts less the farther it is from the median of all, beyond the usual reach: a
-    row like no other may lead a single network anywhere.
+    A row like no other may lead a single network anywhere. So a member counts less the
+    farther it is from the median of all, beyond the usual reach; what it loses goes to
+    all, to each as it is near. Where all are at odds, all count alike.
 
     >>> counts(np.array([[[0.0]], [[1.0]], [[9.0]]]), [1 / 3] * 3, reach=1.0).ravel()
     array([0.47..., 0.47..., 0.05...])
     """
     given = np.broadcast_to(np.array(weights)[:, None], votes.shape[:2])
-    if 0 < reach < np.inf:
-        given = given * (reach / _distance(votes).clip(min=reach))
-    return given / given.sum(0)
+    if not 0 < reach < np.inf:
+        return given
+    near = reach / _distance(votes).clip(min=reach)
+    kept = given * near
+    return kept + (1 - kept.sum(0)) * near / near.sum(0)
 
 
 def _distance(votes: np.ndarray) -> np.ndarray:
