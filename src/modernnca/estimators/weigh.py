@@ -53,7 +53,7 @@ def counts(votes: np.ndarray, weights: list[float], reach: float) -> np.ndarray:
     >>> counts(np.array([[[0.0]], [[1.0]], [[9.0]]]), [1 / 3] * 3, reach=1.0).ravel()
     array([0.47..., 0.47..., 0.05...])
     """
-    given = np.broadcast_to(np.array(weights)[:, None], votes.shape[:2])
+    given = np.repeat(np.array(weights)[:, None], votes.shape[1], axis=1)
     if not 0 < reach < np.inf:
         return given
     near = reach / _distance(votes).clip(min=reach)
