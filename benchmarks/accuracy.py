@@ -21,7 +21,8 @@ import numpy as np
 import pandas as pd
 
 from fits import main, records_of, tables_in, third
-from modernnca.bench.job import Job
+from modernnca.bench.job import Job, Record
+from modernnca.bench.metrics import ece
 from modernnca.stats.intervals import relative_improvement
 from modernnca.stats.ranks import average_ranks
 from modernnca.stats.summary import TASK_GROUPS, complete, losses, summarize
@@ -64,16 +65,24 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
             "seed": record.job.seed,
             "status": record.status,
             **{name: record.scores.get(name) for name in SCORES},
+            "ece": calibration(record),
             **{name: record.facts.get(name) for name in COSTS},
             "machine": record.provenance.get("gpu") or "CPU",
             "commit": record.provenance.get("commit"),
         }
-        for record in records_of(stores)
+        for record in records_of(stores, arrays=True)
         if record.job.label in METHODS
     ]
     found = pd.DataFrame(lines).sort_values(["dataset", "method", "seed"])
     # A fit that failed does not know its task.
     return found.assign(task=found.groupby("dataset")["task"].transform("max"))
+
+
+def calibration(record: Record) -> float | None:
+    """The expected calibration error, from the predictions that were kept."""
+    if record.status != "done" or record.task == "regression":
+        return None
+    return ece(np.asarray(record.truth), np.asarray(record.prediction, float))
 
 
 def summary(lines: pd.DataFrame) -> list[str]:
@@ -99,14 +108,20 @@ def summary(lines: pd.DataFrame) -> list[str]:
 
 
 def log_losses(records: pd.DataFrame) -> list[str]:
-    """The geometric mean of the log-losses' ratios."""
-    wide = summarize(records, "log-loss").pivot(
-        index="dataset", columns="method", values="mean"
+    """The geometric mean of the log-losses' ratios, and mean calibration errors."""
+    losses, gaps = (
+        summarize(records, name).pivot(index="dataset", columns="method", values="mean")
+        for name in ("log-loss", "ece")
     )
-    text = ["| log-loss, ours over | tables | ratio |", "| --- | --- | --- |"]
+    text = ["| log-loss, ours over | tables | ratio | ECE, ours | ECE, theirs |"]
+    text += ["| --- | --- | --- | --- | --- |"]
     for other in list(METHODS)[1:]:
-        logs = np.log(wide["ModernNCA"].clip(1e-4) / wide[other].clip(1e-4)).dropna()
-        text.append(f"| {other} | {len(logs)} | {np.exp(logs.mean()):.3f} |")
+        pair = losses[["ModernNCA", other]].dropna().clip(1e-4)
+        ratio = np.exp(np.log(pair["ModernNCA"] / pair[other]).mean())
+        ours, theirs = gaps.loc[pair.index, ["ModernNCA", other]].mean()
+        text.append(
+            f"| {other} | {len(pair)} | {ratio:.3f} | {ours:.3f} | {theirs:.3f} |"
+        )
     return text
 
 
@@ -151,6 +166,12 @@ def judge(asked: argparse.Namespace) -> None:
     lines.to_csv(HERE / "accuracy.csv", index=False, float_format="%.6g")
     n_tables = lines.loc[lines["method"] == "ModernNCA", "dataset"].nunique()
     told = f"{n_tables} tables, {len(lines)} fits; ratios below 1: ours is better."
+    fits = lines[lines["status"] == "done"].groupby("method")["seed"]
+    counts = [
+        f"{method} {fits.get_group(method).value_counts().sort_index().tolist()}"
+        for method in METHODS
+    ]
+    told += f" Fits with the seeds 0, 1 and 2: {'; '.join(counts)}."
     text = ["# Accuracy of the defaults", "", told, "", *summary(lines)]
     (HERE / "accuracy.md").write_text("\n".join(text) + "\n")
     print("\n".join(text))

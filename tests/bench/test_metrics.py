@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sklearn_metrics
 
-from modernnca.bench.metrics import LOWER_IS_BETTER, MAIN, score_all
+from modernnca.bench.metrics import LOWER_IS_BETTER, MAIN, ece, score_all
 
 CLASSES = np.array(["a", "b", "c"])
 
@@ -28,8 +28,28 @@ def test_classes_are_scored_as_scikit_learn_does(guesses):
             "balanced-accuracy": sklearn_metrics.balanced_accuracy_score(y, labels),
             "log-loss": sklearn_metrics.log_loss(y, probabilities),
             "auc": np.mean(areas),
+            "ece": ece(np.searchsorted(CLASSES, y), probabilities),
         }
     )
+
+
+def test_calibration_by_hand():
+    sure = np.array([0.9, 0.9, 0.6, 0.6, 0.6])
+    right = np.array([True, False, True, True, False])
+    probabilities = np.stack([sure, 1 - sure], axis=1)
+    # Of two rows 0.5 is right for 0.9; of three, 2/3 for 0.6.
+    expected = (2 * abs(0.5 - 0.9) + 3 * abs(2 / 3 - 0.6)) / 5
+    assert ece(np.where(right, 0, 1), probabilities) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("sharpness", "most"), [(1.0, 0.02), (3.0, 1.0)])
+def test_only_those_who_keep_their_word_are_calibrated(sharpness, most):
+    rng = np.random.RandomState(0)
+    true = rng.dirichlet([1, 1, 1], 40_000)
+    codes = (rng.rand(len(true), 1) > true.cumsum(1)).sum(1)
+    told = true**sharpness / (true**sharpness).sum(1, keepdims=True)
+    assert ece(codes, told) < most
+    assert (ece(codes, told) > 0.1) == (sharpness > 1)
 
 
 def test_numbers_are_scored_as_scikit_learn_does():

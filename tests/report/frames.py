@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-CLASSES = ("accuracy", "balanced-accuracy", "log-loss", "auc")
+CLASSES = ("accuracy", "balanced-accuracy", "log-loss", "auc", "ece")
 NUMBERS = ("rmse", "mae", "r2")
 COLUMNS = [
     *("dataset", "task", "method", "settings", "split", "seed", "status", "error"),

@@ -8,7 +8,7 @@ import numpy as np
 from modernnca._named import named
 from modernnca.table.metrics import METRICS
 
-LOWER_IS_BETTER = frozenset({"log-loss", "rmse", "mae"})
+LOWER_IS_BETTER = frozenset({"log-loss", "ece", "rmse", "mae"})
 MAIN = {"binclass": "accuracy", "multiclass": "accuracy", "regression": "rmse"}
 
 
@@ -37,11 +37,27 @@ def score_all(
     _check(prediction, (len(y),) if numbers else (len(y), len(known)))
     if not numbers:
         y, prediction = _as_codes(y, prediction, known)
-    return {
+    scores = {
         name: metric.score(y, prediction, None) * (-1 if name in LOWER_IS_BETTER else 1)
         for name, metric in METRICS.items()
         if metric.task == ("numbers" if numbers else "classes")
     }
+    return scores if numbers else {**scores, "ece": ece(y, prediction)}
+
+
+def ece(codes: np.ndarray, probabilities: np.ndarray, n_bins: int = 15) -> float:
+    """How far the probability of the likeliest class is from how often it is right.
+
+    Guo et al. (2017): the mean over bins of equal width, each as many rows count.
+
+    >>> ece(np.array([0, 0, 1, 1]), np.array([[0.75, 0.25]] * 4))
+    0.25
+    """
+    sure = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == codes
+    bins = np.minimum((sure * n_bins).astype(np.int64), n_bins - 1)
+    gaps = np.bincount(bins, weights=right - sure, minlength=n_bins)
+    return float(np.abs(gaps).sum() / len(codes))
 
 
 def _check(prediction: np.ndarray, shape: tuple[int, ...]) -> None:

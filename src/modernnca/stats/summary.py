@@ -40,6 +40,7 @@ METRICS = {
     "balanced-accuracy": Judged("classification", True),
     "log-loss": Judged("classification", False),
     "auc": Judged("classification", True),
+    "ece": Judged("classification", False),
     "rmse": Judged("regression", False),
     "mae": Judged("regression", False),
     "r2": Judged("regression", True),
