@@ -226,9 +226,11 @@ def _by_chunks(
     slope = torch.zeros_like(keys)  # in column `dim`: the sums of what pulls a key
     for start in range(0, n_queries, n_at_once):
         some = slice(start, min(start + n_at_once, n_queries))
-        part, part_warmth, h = _count(pairs, scene, room[:, : some.stop - start], some)
-        loss, warmth = loss + part, warmth + part_warmth
+        part, h = _count(pairs, scene, room[:, : some.stop - start], some)
         sums = h @ keys  # (b, W)
+        # What asks times the keys is the squared distance (or the product) itself, so
+        # this is the sum over pairs, without another pass over them.
+        loss, warmth = loss + part, warmth + (pairs.asking[some] * sums).sum()
         slope[some, :dim] += sums[:, :dim]
         if scene.geometry.norms:
             slope[some, :dim] -= x[some] * sums[:, dim : dim + 1]
@@ -241,8 +243,8 @@ def _by_chunks(
 
 def _count(
     pairs: _Pairs, scene: _Scene, room: Tensor, some: slice
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The loss of some queries, sum(h u), and h / u (b, M)."""
+) -> tuple[Tensor, Tensor]:
+    """The loss of some queries, and h / u (b, M); h where u has no root."""
     u, p, h = room  # (b, M) each
     torch.mm(pairs.asking[some], pairs.keys.T, out=u)
     if scene.geometry.norms:
@@ -257,9 +259,10 @@ def _count(
     p[:, some].fill_diagonal_(0.0)
     loss, pull = scene.answer(p @ scene.values, some)
     torch.mm(pull, scene.values.T, out=h).mul_(p)
-    u[:, some].fill_diagonal_(1.0)  # where h is 0, and so is their product
-    warmth = torch.dot(h.view(-1), u.view(-1))
-    return loss, warmth, h.div_(u) if scene.geometry.root else h
+    if scene.geometry.root:
+        u[:, some].fill_diagonal_(1.0)  # where h is 0
+        h.div_(u)
+    return loss, h
 
 
 def _loss_of_votes(
