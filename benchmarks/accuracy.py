@@ -1,7 +1,7 @@
 """How accurate are the defaults, beside the paper's, boosting, RealMLP and TabM?
 
     python benchmarks/accuracy.py run --data DIR --store DIR [--methods a,b] [--seeds 3]
-    python benchmarks/accuracy.py judge --store DIR [--store DIR ...]
+    python benchmarks/accuracy.py judge --store DIR [--store DIR ...] [--anew]
 
 Every method is fitted once with its defaults, stopped by val and judged on test, with
 the given split of a table or 64/16/20 drawn with seed 0. Boosting grows 2,000 rounds,
@@ -11,6 +11,8 @@ Stores of several machines can be judged together. For a cap on the training row
 for machines without Parquet, see portable.py.
 
 `judge` writes accuracy.csv (one line for each fit) and accuracy.md beside this file.
+Fits that the stores hold take the place of the same ones in accuracy.csv, and the
+others stay: stores may be gone, or on another machine. With --anew none of them stay.
 """
 
 import argparse
@@ -73,7 +75,13 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
         for record in records_of(stores, arrays=True)
         if record.job.label in METHODS
     ]
-    found = pd.DataFrame(lines).sort_values(["dataset", "method", "seed"])
+    return pd.DataFrame(lines)
+
+
+def joined(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
+    """Lines of old fits, but where there is a new one of the same; in order."""
+    fit = ["dataset", "method", "seed"]
+    found = pd.concat([new, old]).drop_duplicates(fit).sort_values(fit)
     # A fit that failed does not know its task.
     return found.assign(task=found.groupby("dataset")["task"].transform("max"))
 
@@ -162,7 +170,9 @@ def worst(scores: pd.DataFrame) -> list[str]:
 
 def judge(asked: argparse.Namespace) -> None:
     """Write what the stores hold as a table, and what it says."""
-    lines = lines_of(asked.store)
+    new = lines_of(asked.store)
+    old = new[:0] if asked.anew else pd.read_csv(HERE / "accuracy.csv")
+    lines = joined(new, old)
     lines.to_csv(HERE / "accuracy.csv", index=False, float_format="%.6g")
     n_tables = lines.loc[lines["method"] == "ModernNCA", "dataset"].nunique()
     told = f"{n_tables} tables, {len(lines)} fits; ratios below 1: ours is better."

@@ -83,6 +83,7 @@ def main(
     judging = commands.add_parser("judge", help="say what there is so far")
     judging.set_defaults(command=judge)
     judging.add_argument("--published", type=Path, help="means of others, as CSV")
+    judging.add_argument("--anew", action="store_true", help="forget earlier results")
     for command in (running, judging):
         command.add_argument("--store", type=Path, action="append", required=True)
     asked = parser.parse_args()

@@ -7,6 +7,11 @@ import sys
 import pytest
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow tests first: one that starts last keeps one core busy and the others idle."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture
 def interpreted():
     """Run tests with kernels in Triton's interpreter, in a process of their own.
