@@ -8,7 +8,7 @@ import pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests first: one that starts last keeps one core busy and the others idle."""
+    """Slow tests first: one that starts last keeps one core busy, the others idle."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
