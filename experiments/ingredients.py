@@ -44,8 +44,8 @@ SLIM = {
     "batch_size": 512,
     "averaging": 2.0,
 }
-RANKED = {"numbers": "quantile", "scale_columns": True}
-BENT = {"numbers": "robust", "scale_columns": True}
+RANKED = {"numbers": "quantile", "scale_columns": "learned"}
+BENT = {"numbers": "robust", "scale_columns": "learned"}
 CONFIGS: dict[str, dict] = {
     "block": _BLOCK,
     "1,024 sampled": {**_BLOCK, "max_sampled": 1024},

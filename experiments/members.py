@@ -35,7 +35,7 @@ CONFIGS: dict[str, dict] = {
     **FOUR,
     **{f"{name}, smoothed": {**config, **_SMOOTH} for name, config in FOUR.items()},
     "smoothed by 0.05": {**_PLAIN, "label_smoothing": 0.05},
-    "columns scaled": {**_PLAIN, "scale_columns": True},
+    "columns scaled": {**_PLAIN, "scale_columns": "learned"},
     "dropout 0.3": {**_PLAIN, "dropout": 0.3},
     "decay 0.02": {**_PLAIN, "weight_decay": 0.02},
     "residual": {**_PLAIN, "embedding": "residual"},

@@ -55,7 +55,7 @@ def test_it_can_be_turned_off():
     assert model.fallback_ is None
 
 
-@pytest.mark.parametrize("word", ["calibrate", "guard", "scale_columns"])
+@pytest.mark.parametrize("word", ["calibrate", "guard"])
 def test_a_yes_or_no_is_asked_for(word):
     with pytest.raises(ValueError, match=f"{word} must be True or False; got 'maybe'."):
         ModernNCAClassifier(**{word: "maybe"}).fit(X, X[:, 0] > 0)

@@ -23,13 +23,41 @@ def test_numbers_by_hand():
     )
 
 
+def likelihood(shares, votes, values):
+    """Of the true classes, and of ten rows that all members explain alike."""
+    chances = (np.array(shares)[:, None] * (votes * values).sum(2)).sum(0)
+    return np.log(chances).sum() + 10 * np.log(shares).mean()
+
+
 def test_classes_by_hand():
+    # Ten rows that one member knows surely and the other not at all: it is owed all of
+    # them, and both are owed five of doubt.
     values = np.eye(2)[[0] * 10]
-    right, wrong = values, values[:, ::-1]
-    half = np.concatenate([right[:5], wrong[:5]])
-    # 0 and 5 wrong, each with 5 of doubt: errors as 5 to 10.
-    shares = weigh(np.stack([right, half]), values, classes=True)
-    assert shares == pytest.approx([16 / 17, 1 / 17])
+    votes = np.stack([values, values[:, ::-1]])
+    assert weigh(votes, values, classes=True) == pytest.approx(
+        [15 / 20, 5 / 20], rel=1e-3
+    )
+
+
+def test_no_other_mixture_of_classes_is_likelier():
+    values = np.eye(3)[RNG.randint(3, size=60)]
+    votes = RNG.dirichlet([1, 1, 1], size=(4, 60))
+    votes[1] = (votes[1] + values) / 2  # one that knows something
+    shares = weigh(votes, values, classes=True)
+    best = likelihood(shares, votes, values)
+    assert shares[1] == max(shares)
+    for _ in range(200):
+        other = np.abs(shares + 0.05 * RNG.randn(4)) + 1e-6
+        assert likelihood(other / other.sum(), votes, values) <= best + 1e-6
+
+
+def test_members_that_say_the_same_count_alike():
+    values = np.eye(2)[RNG.randint(2, size=20)]
+    one, other = RNG.dirichlet([1, 1], size=(2, 20))
+    shares = weigh(np.stack([one, other, one]), values, classes=True)
+    assert shares[0] == pytest.approx(shares[2])
+    swapped = weigh(np.stack([other, one, one]), values, classes=True)
+    assert swapped == pytest.approx([shares[1], shares[0], shares[2]])
 
 
 def test_members_without_an_error_count_alike():

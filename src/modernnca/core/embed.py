@@ -40,6 +40,14 @@ class CodedLinear(nn.Module):
             self.scale = learned_scale(n_scaled)
             self.level_scale = learned_scale(n_levels + 1)
 
+    @torch.no_grad()
+    def start_scales(self, numbers: Tensor, columns: Tensor, codes: Tensor) -> None:
+        """Begin with scales of the last numbers, and of the columns of codes (N, C)."""
+        assert self.scale is not None
+        assert self.level_scale is not None
+        self.scale.copy_(numbers)
+        self.level_scale[codes] = columns.expand_as(codes)
+
     def forward(self, x: Tensor, codes: Tensor) -> Tensor:
         """Map numbers (N, d_in) and codes (N, C) to (N, d_out)."""
         if self.scale is not None and len(self.scale):

@@ -106,6 +106,15 @@ class Net(nn.Module):
         self.view.prepare(numbers)
         self.encode.prepare(self.view(numbers))
 
+    @torch.no_grad()
+    def start_scales(self, scales: Tensor, codes: Tensor) -> None:
+        """Begin with scales of numbers, plain columns and columns of codes (N, C)."""
+        assert self.scale is not None
+        sizes = (self.shape.n_numbers, self.shape.n_plain, codes.shape[1])
+        numbers, plain, columns = scales.split(sizes)
+        self.scale.copy_(numbers)
+        self.linear.start_scales(plain, columns, codes)
+
     def knot_table(self, knots: Tensor) -> Tensor:
         """What a cell that lies on a knot adds to the first layer: (P * K, D).
 

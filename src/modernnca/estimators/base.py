@@ -32,11 +32,12 @@ from modernnca.estimators.tuning import Given, tune_model
 from modernnca.estimators.weigh import usual_reach, weigh
 from modernnca.estimators.wide import narrow, plainly
 from modernnca.table.clock import Clock, learn_clock
-from modernnca.table.encoder import TableEncoder
+from modernnca.table.encoder import EncodedTable, TableEncoder
 from modernnca.table.schema import read_table
 from modernnca.table.screen import Screened
 from modernnca.table.split import WAYS, hold_out, hold_out_late
 from modernnca.table.targets import ClassTarget, NumberTarget, read_target
+from modernnca.table.telling import telling_scales
 from modernnca.train.loop import History, Plan, train
 from modernnca.train.seeding import seeded
 
@@ -362,6 +363,7 @@ class BaseModernNCA(Answering):
             stop_part = self._judges(stop_part, seeds[0])
         stop = None if stop_part is None else self._labeled(stop_part)
         judge = self._judge(fit_part if stop_part is None else stop_part)
+        scales = self._telling_scales(fit, seeds)
         begins, ends = time_frame
         learned: list[tuple[Net, History]] = []
         for i, seed in enumerate(seeds):
@@ -374,7 +376,7 @@ class BaseModernNCA(Answering):
                 )
             title = f"network {i + 1} of {len(seeds)}" if len(seeds) > 1 else "fit"
             learned.append(
-                self._learn_one(fit, stop, judge, plan, seed, title, number=i)
+                self._learn_one(fit, stop, judge, plan, seed, title, scales, number=i)
             )
             if learned[-1][1].ended == "interrupted":
                 break
@@ -405,6 +407,17 @@ class BaseModernNCA(Answering):
         if self.wide_ is not None and self.encoding == "auto":
             self.settings_ = plainly(self.settings_, self.table_)
 
+    def _telling_scales(self, fit: Labeled, seeds: list[int]) -> Tensor | None:
+        """Where the scales of columns begin, if any network asks a forest for them."""
+        members = [as_member(self.settings_, number) for number in range(len(seeds))]
+        if all(member.scale_columns != "forest" for member in members):
+            return None
+        table = EncodedTable(*(part.cpu().numpy() for part in fit.rows))
+        weights = None if fit.weights is None else fit.weights.cpu().numpy()
+        values = fit.values.cpu().numpy()
+        scales = telling_scales(table, values, weights=weights, seed=seeds[0])
+        return torch.from_numpy(scales).to(fit.values)
+
     def _learn_one(
         self,
         fit: Labeled,
@@ -413,6 +426,7 @@ class BaseModernNCA(Answering):
         plan: Plan,
         seed: int,
         title: str,
+        scales: Tensor | None,
         *,
         number: int,
     ) -> tuple[Net, History]:
@@ -428,6 +442,9 @@ class BaseModernNCA(Answering):
         ):
             net = Net(self._net_shape(number)).to(self._device)
             net.prepare(fit.rows.numbers)
+            asks = as_member(self.settings_, number).scale_columns == "forest"
+            if scales is not None and asks:
+                net.start_scales(scales, fit.rows.codes)
             history = train(
                 NeighborLearner(
                     net,

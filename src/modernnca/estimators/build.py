@@ -23,8 +23,8 @@ class Kind(NamedTuple):
 # paper's own; where it is better, it is much better (experiments/README.md).
 _MIXED = (
     Kind({"n_blocks": 0, "averaging": 0.0}),
-    Kind({"scale_columns": True}, "ranked"),
-    Kind({"scale_columns": True}, "bent"),
+    Kind({"scale_columns": "learned"}, "ranked"),
+    Kind({"scale_columns": "learned"}, "bent"),
     Kind({}),
 )
 _KINDS: dict[str, tuple[Kind, ...]] = {"alike": (Kind({}),), "mixed": _MIXED}
@@ -54,7 +54,7 @@ def build_shape(settings: Settings, table: TableEncoder, number: int) -> NetShap
         n_plain=table.n_plain,
         n_levels=table.n_levels,
         view=view,
-        scale_columns=settings.scale_columns,
+        scale_columns=settings.scale_columns != "none",
         encoding=settings.encoding,
         n_frequencies=settings.n_frequencies,
         frequency_scale=settings.frequency_scale,

@@ -39,7 +39,9 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         indicators: add a column that tells where a number was missing.
         few_values: numbers with at most so many values skip the encoding.
         clip: numbers beyond those seen in `fit` count as the nearest seen.
-        scale_columns: learn a scale for each column, and each level of a category.
+        scale_columns: "learned" learns a scale for each column, and each level of a
+            category; "forest" begins with how telling a forest finds each column;
+            "none" does neither.
         wide: where a table has many columns for its rows, keep the most telling ones
             only; `wide_` says what was tried and kept (None: the table is not wide).
         encoding: of numbers: plr-lite, plr, periodic, pbld, ple, none.

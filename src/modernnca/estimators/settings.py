@@ -24,11 +24,10 @@ from modernnca.train.optim import OPTIMIZERS
 
 Task = Literal["classes", "numbers"]
 PREDICTIONS = {"soft": None, "knn": None}
+SCALES = {"none": None, "learned": None, "forest": None}
 REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
-_YES_OR_NO = frozenset(
-    ("indicators", "clip", "scale_columns", "wide", "weigh", "calibrate", "guard")
-)
+_YES_OR_NO = frozenset(("indicators", "clip", "wide", "weigh", "calibrate", "guard"))
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
 # Each does what those before it do, and more.
@@ -44,7 +43,7 @@ class Settings:
     indicators: bool = True
     few_values: int = 2
     clip: bool = True
-    scale_columns: bool = False
+    scale_columns: str = "none"
     wide: bool = True
     encoding: str = "plr-lite"
     n_frequencies: int = 77
@@ -166,6 +165,7 @@ _CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "numbers": ("treatment of numbers", NUMBERS),
     "categories": ("treatment of categories", CATEGORIES),
     "encoding": ("encoding", ENCODINGS),
+    "scale_columns": ("way to scale columns", SCALES),
     "embedding": ("embedding", EMBEDDINGS),
     "distance": ("distance", DISTANCES),
     "loss": ("loss", LOSSES),

@@ -1,31 +1,48 @@
-"""How much each member counts: by how much it errs on held-out rows, and where it is
-far from all others.
+"""How much each member counts: by what it says of held-out rows, and where it is far
+from all others.
 """
 
 import numpy as np
 
 # Steep: a member that errs twice as much as another counts a sixteenth of it.
 _STEEPNESS = 4.0
-_DOUBT = 5.0  # wrong rows added to each member's, lest few rows say too much
+_DOUBT = 10.0  # rows that all members explain alike, lest few rows say too much
+_LEAST = 1e-4  # of a class that got no vote: nobody should be that sure
+_N_STEPS = 300
 _USUAL = 0.99  # the share of held-out votes that a member's is usually among
 
 
 def weigh(votes: np.ndarray, values: np.ndarray, *, classes: bool) -> list[float]:
     """The shares of members that gave `votes` (M, B, V) to rows of `values` (B, V).
 
+    For classes, the mixture of members under which the true classes are likeliest; it
+    sees which members are right where others are wrong. For numbers, by the errors.
+
     >>> values = np.zeros((3, 1))
     >>> weigh(np.array([values + 1, values + 1, values + 2]), values, classes=False)
     [0.48..., 0.48..., 0.03...]
     """
     if classes:
-        wrong = votes.argmax(2) != values.argmax(1)
-        errors = (wrong.sum(1) + _DOUBT) / (len(values) + _DOUBT)
-    else:
-        errors = np.sqrt(np.square(votes - values).mean((1, 2)))
+        return _likeliest((votes * values).sum(2).clip(_LEAST)).tolist()
+    errors = np.sqrt(np.square(votes - values).mean((1, 2)))
     # One that never errs would count for all: ratios of errors end at 1,000.
     errors = errors.clip(min=errors.max() / 1000) if errors.any() else errors + 1.0
     weights = (errors / errors.min()) ** -_STEEPNESS
     return (weights / weights.sum()).tolist()
+
+
+def _likeliest(chances: np.ndarray) -> np.ndarray:
+    """Shares (M,) of a mixture, by the chances (M, B) of what came true: EM.
+
+    >>> _likeliest(np.array([[0.9, 0.1, 0.9], [0.1, 0.9, 0.9]])).round(3)
+    array([0.5, 0.5])
+    """
+    shares = np.full(len(chances), 1 / len(chances))
+    for _ in range(_N_STEPS):
+        owed = shares[:, None] * chances
+        shares = (owed / owed.sum(0)).sum(1) + _DOUBT / len(chances)
+        shares /= shares.sum()
+    return shares
 
 
 def usual_reach(votes: np.ndarray) -> float:

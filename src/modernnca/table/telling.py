@@ -1,0 +1,56 @@
+"""How telling each column is, by a forest: where learned scales begin.
+
+A distance starts out with every column as loud as any other, and a few epochs on few
+rows do not silence hundreds that say nothing. A forest of random splits sees in a
+second which columns are of use, also those that are only together.
+"""
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+from modernnca.table.encoder import EncodedTable
+
+_N_TREES = 100
+_LEAST_ROWS_IN_LEAF = 3  # or columns of many levels would tell single rows apart
+_MOST_ROWS = 10_000  # more say the same, and take longer
+_SOFTNESS = 0.5  # the power of a column's importance that its scale is
+_LEAST, _MOST = 0.1, 3.0
+
+
+def telling_scales(
+    table: EncodedTable,
+    values: np.ndarray,
+    *,
+    weights: np.ndarray | None = None,
+    seed: int,
+) -> np.ndarray:
+    """A scale for each column of numbers, plain ones and codes, in this order.
+
+    About one on average; between 0.1 and 3. `values` (N, V) are one-hot classes, or
+    numbers (N, 1).
+
+    >>> x = np.random.RandomState(0).randn(500, 3).astype(np.float32)
+    >>> table = EncodedTable(x, x[:, :0], np.zeros((500, 0), dtype=int))
+    >>> telling_scales(table, np.eye(2)[(x[:, 1] > 0).astype(int)], seed=0).round(1)
+    array([0.3, 1.6, 0.5])
+    """
+    x = np.hstack([table.numbers, table.plain, table.codes.astype(np.float32)])
+    rows = np.random.RandomState(seed).permutation(len(x))[:_MOST_ROWS]
+    classes = values.shape[1] > 1
+    kind = ExtraTreesClassifier if classes else ExtraTreesRegressor
+    forest = kind(
+        _N_TREES,
+        min_samples_leaf=_LEAST_ROWS_IN_LEAF,
+        max_features="sqrt" if classes else 1 / 3,
+        random_state=seed,
+    )
+    forest.fit(
+        x[rows],
+        values[rows].argmax(1) if classes else values[rows, 0],
+        None if weights is None else weights[rows],
+    )
+    found = forest.feature_importances_
+    if not found.any():  # no split was worth it: all columns are as good as none
+        return np.ones_like(found)
+    scales: np.ndarray = (found / found.mean()) ** _SOFTNESS
+    return scales.clip(_LEAST, _MOST)
