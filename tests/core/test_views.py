@@ -65,3 +65,13 @@ def test_a_scale_of_a_column_is_learned_faster_and_not_decayed():
     assert net.scale.tolist() == [1, 1, 1]
     for scale in (net.scale, net.linear.scale, net.linear.level_scale):
         assert scale.rate_factor == 6.0
+
+
+def test_scales_begin_where_they_are_told_to():
+    net = Net(NetShape(3, 2, 5, scale_columns=True))
+    codes = torch.tensor([[0, 2], [1, 3], [0, 4], [1, 5]])  # 5: none of the known
+    net.start_scales(torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), codes)
+    assert net.scale.tolist() == [1, 2, 3]
+    assert net.linear.scale.tolist() == [4, 5]
+    assert net.linear.level_scale[:5].tolist() == [6, 6, 7, 7, 7]
+    assert all(p.requires_grad for p in (net.scale, net.linear.level_scale))

@@ -12,6 +12,7 @@ from modernnca.core.embed import EMBEDDINGS
 from modernnca.core.encode import ENCODINGS
 from modernnca.core.losses import LOSSES
 from modernnca.core.samplers import SAMPLERS
+from modernnca.estimators.settings import SCALES
 from modernnca.table.categories import CATEGORIES
 from modernnca.table.numbers import NUMBERS
 from modernnca.train.optim import OPTIMIZERS
@@ -29,6 +30,7 @@ VARIANTS = [
         "optimizer": OPTIMIZERS,
         "preset": PRESETS,
         "prediction": ["soft", "knn"],
+        "scale_columns": SCALES,
     }.items()
     for value in values
 ] + [{"embedding": name, "n_blocks": 2, "d_block": 16} for name in EMBEDDINGS]
@@ -58,6 +60,16 @@ def test_a_variant_regresses(settings):
     model = ModernNCARegressor(**settings, max_epochs=2, random_state=0)
     model.fit(FRAME, numbers_of(FRAME))
     assert np.isfinite(model.predict(FRAME)).all()
+
+
+def test_scales_begin_with_what_a_forest_finds_telling():
+    X = np.random.RandomState(0).randn(300, 20)
+    model = ModernNCAClassifier(
+        scale_columns="forest", n_members=1, max_epochs=1, guard=False, random_state=0
+    ).fit(X, X[:, 4] + X[:, 7] > 0)
+    scales = model.members_[0].net.scale
+    assert sorted(scales.topk(2).indices.tolist()) == [4, 7]
+    assert scales[[4, 7]].min() > 1.5 * scales.median()
 
 
 LEARNING = [
