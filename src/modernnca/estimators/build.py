@@ -23,8 +23,8 @@ class Kind(NamedTuple):
 # paper's own; where it is better, it is much better (experiments/README.md).
 _MIXED = (
     Kind({"n_blocks": 0, "averaging": 0.0}),
-    Kind({"scale_columns": "learned"}, "ranked"),
-    Kind({"scale_columns": "learned"}, "bent"),
+    Kind({}, "ranked"),
+    Kind({}, "bent"),
     Kind({}),
 )
 _KINDS: dict[str, tuple[Kind, ...]] = {"alike": (Kind({}),), "mixed": _MIXED}

@@ -43,7 +43,7 @@ class Settings:
     indicators: bool = True
     few_values: int = 2
     clip: bool = True
-    scale_columns: str = "none"
+    scale_columns: str = "forest"
     wide: bool = True
     encoding: str = "plr-lite"
     n_frequencies: int = 77
@@ -97,6 +97,7 @@ _PAPER = Settings(
     indicators=False,
     few_values=0,
     clip=False,
+    scale_columns="none",
     wide=False,
     n_knots=None,
     temperature=1.0,
@@ -275,7 +276,7 @@ def resolve(
         if name in names and not (isinstance(value, str) and value == "auto")
     }
     # Who says how numbers are seen has said it for every member.
-    if chosen.keys() & {"numbers", "scale_columns"}:
+    if "numbers" in chosen:
         chosen.setdefault("variety", "alike")
     settings = replace(base, **chosen)
     for name, value in asdict(settings).items():
