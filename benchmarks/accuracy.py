@@ -12,7 +12,9 @@ for machines without Parquet, see portable.py.
 
 `judge` writes accuracy.csv (one line for each fit) and accuracy.md beside this file.
 Fits that the stores hold take the place of the same ones in accuracy.csv, and the
-others stay: stores may be gone, or on another machine. With --anew none of them stay.
+others stay: stores may be gone, or on another machine. Where they hold our default on
+a table, its earlier fits go: their mean would be that of two versions. With --anew none
+of them stay.
 """
 
 import argparse
@@ -79,8 +81,10 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
 
 
 def joined(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
-    """Lines of old fits, but where there is a new one of the same; in order."""
+    """Lines of old fits, but where there are new ones instead; in order."""
     fit = ["dataset", "method", "seed"]
+    again = new.loc[new["method"] == "ModernNCA", "dataset"]
+    old = old[(old["method"] != "ModernNCA") | ~old["dataset"].isin(again)]
     found = pd.concat([new, old]).drop_duplicates(fit).sort_values(fit)
     # A fit that failed does not know its task.
     return found.assign(task=found.groupby("dataset")["task"].transform("max"))
