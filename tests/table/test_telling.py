@@ -52,3 +52,12 @@ def test_the_same_seed_gives_the_same_scales():
     values = X[:, :1]
     first, second = (telling_scales(TABLE, values, seed=3) for _ in range(2))
     assert (first == second).all()
+
+
+def test_noise_about_noise_gives_scales_all_the_same():
+    for seed in range(20):
+        rng = np.random.RandomState(seed)
+        x = rng.randn(80, 10).astype(np.float32)
+        table = EncodedTable(x, x[:, :0], np.zeros((80, 0), dtype=int))
+        scales = telling_scales(table, np.eye(2)[rng.randint(2, size=80)], seed=seed)
+        assert ((scales >= 0.1) & (scales <= 3)).all()

@@ -49,7 +49,7 @@ def telling_scales(
         values[rows].argmax(1) if classes else values[rows, 0],
         None if weights is None else weights[rows],
     )
-    found = forest.feature_importances_
+    found = forest.feature_importances_.clip(min=0)  # rounded, nothing is below nothing
     if not found.any():  # no split was worth it: all columns are as good as none
         return np.ones_like(found)
     scales: np.ndarray = (found / found.mean()) ** _SOFTNESS
