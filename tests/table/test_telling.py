@@ -61,3 +61,11 @@ def test_noise_about_noise_gives_scales_all_the_same():
         table = EncodedTable(x, x[:, :0], np.zeros((80, 0), dtype=int))
         scales = telling_scales(table, np.eye(2)[rng.randint(2, size=80)], seed=seed)
         assert ((scales >= 0.1) & (scales <= 3)).all()
+
+
+def test_after_the_deadline_few_trees_say_about_the_same():
+    values = X[:, :1]
+    few = telling_scales(TABLE, values, seed=0, deadline=-np.inf)
+    many = telling_scales(TABLE, values, seed=0)
+    assert few.argmax() == many.argmax() == 0
+    assert (few != many).any()

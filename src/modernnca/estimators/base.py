@@ -363,8 +363,8 @@ class BaseModernNCA(Answering):
             stop_part = self._judges(stop_part, seeds[0])
         stop = None if stop_part is None else self._labeled(stop_part)
         judge = self._judge(fit_part if stop_part is None else stop_part)
-        scales = self._telling_scales(fit, seeds)
         begins, ends = time_frame
+        scales = self._telling_scales(fit, seeds, begins + (ends - begins) / 10)
         learned: list[tuple[Net, History]] = []
         for i, seed in enumerate(seeds):
             # Every network gets an equal part of the time.
@@ -407,7 +407,9 @@ class BaseModernNCA(Answering):
         if self.wide_ is not None and self.encoding == "auto":
             self.settings_ = plainly(self.settings_, self.table_)
 
-    def _telling_scales(self, fit: Labeled, seeds: list[int]) -> Tensor | None:
+    def _telling_scales(
+        self, fit: Labeled, seeds: list[int], deadline: float
+    ) -> Tensor | None:
         """Where the scales of columns begin, if any network asks a forest for them."""
         members = [as_member(self.settings_, number) for number in range(len(seeds))]
         if all(member.scale_columns != "forest" for member in members):
@@ -415,7 +417,9 @@ class BaseModernNCA(Answering):
         table = EncodedTable(*(part.cpu().numpy() for part in fit.rows))
         weights = None if fit.weights is None else fit.weights.cpu().numpy()
         values = fit.values.cpu().numpy()
-        scales = telling_scales(table, values, weights=weights, seed=seeds[0])
+        scales = telling_scales(
+            table, values, weights=weights, seed=seeds[0], deadline=deadline
+        )
         return torch.from_numpy(scales).to(fit.values)
 
     def _learn_one(

@@ -5,12 +5,14 @@ rows do not silence hundreds that say nothing. A forest of random splits sees in
 second which columns are of use, also those that are only together.
 """
 
+import time
+
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from modernnca.table.encoder import EncodedTable
 
-_N_TREES = 100
+_N_TREES, _TREES_AT_ONCE = 100, 10  # between two looks at the clock
 _LEAST_ROWS_IN_LEAF = 3  # or columns of many levels would tell single rows apart
 _MOST_ROWS = 10_000  # more say the same, and take longer
 _SOFTNESS = 0.5  # the power of a column's importance that its scale is
@@ -23,11 +25,12 @@ def telling_scales(
     *,
     weights: np.ndarray | None = None,
     seed: int,
+    deadline: float = np.inf,
 ) -> np.ndarray:
     """A scale for each column of numbers, plain ones and codes, in this order.
 
     About one on average; between 0.1 and 3. `values` (N, V) are one-hot classes, or
-    numbers (N, 1).
+    numbers (N, 1). At the deadline, by `time.monotonic`, no more trees are grown.
 
     >>> x = np.random.RandomState(0).randn(500, 3).astype(np.float32)
     >>> table = EncodedTable(x, x[:, :0], np.zeros((500, 0), dtype=int))
@@ -39,16 +42,17 @@ def telling_scales(
     classes = values.shape[1] > 1
     kind = ExtraTreesClassifier if classes else ExtraTreesRegressor
     forest = kind(
-        _N_TREES,
+        warm_start=True,
         min_samples_leaf=_LEAST_ROWS_IN_LEAF,
         max_features="sqrt" if classes else 1 / 3,
         random_state=seed,
     )
-    forest.fit(
-        x[rows],
-        values[rows].argmax(1) if classes else values[rows, 0],
-        None if weights is None else weights[rows],
-    )
+    y = values[rows].argmax(1) if classes else values[rows, 0]
+    weights = None if weights is None else weights[rows]
+    for n_trees in range(_TREES_AT_ONCE, _N_TREES + 1, _TREES_AT_ONCE):
+        forest.set_params(n_estimators=n_trees).fit(x[rows], y, weights)
+        if time.monotonic() >= deadline:
+            break
     found = forest.feature_importances_.clip(min=0)  # rounded, nothing is below nothing
     if not found.any():  # no split was worth it: all columns are as good as none
         return np.ones_like(found)
