@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.learner import NeighborLearner
-from modernnca.estimators import base
+from modernnca.estimators import learning
 from paper_scores import score_once
 from tables import read
 
@@ -53,7 +53,7 @@ def run(job: tuple[str, str, int, str]) -> dict:
     """One fit; the error is 1 - accuracy, or RMSE."""
     folder, name, seed, way = job
     torch.set_num_threads(1)
-    base.NeighborLearner = Apart if way == "apart" else NeighborLearner
+    learning.NeighborLearner = Apart if way == "apart" else NeighborLearner
     table = read(Path(folder) / name)
     result = score_once(table, seed, {"preset": "paper", "n_blocks": 1})
     error = result["score"] if table.regression else 1 - result["score"]

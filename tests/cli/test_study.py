@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from modernnca.bench.store import Store
 from modernnca.cli.main import app
-from modernnca.estimators import base
+from modernnca.estimators import learning
 from modernnca.peers import net
 
 
@@ -34,7 +34,7 @@ def run(tmp_path_factory, tables):
     folder = tmp_path_factory.mktemp("study")
     options = ["--datasets", tables, "--seeds", 1, "--executor", "here"]
     with pytest.MonkeyPatch.context() as patch:
-        for room in (base, net):
+        for room in (learning, net):
             patch.setattr(room, "train", _short(room.train))
         options += ["--trials", 0, "--store", folder / "store"]
         told = call("study", "all", *options)

@@ -98,7 +98,9 @@ class NeighborLearner:
     Args:
         fit: the rows that are learned from and that answer.
         stop: the rows that judge; None: each row of `fit` is judged by the others.
-        judge: turns votes (B, V) for the judging rows into what the loop wants to know.
+        judge: turns votes (B, V) for the judging rows into what the loop wants to know;
+            None: nobody asks.
+        generator: of all draws in training.
     """
 
     def __init__(
@@ -108,10 +110,10 @@ class NeighborLearner:
         stop: Labeled | None,
         *,
         method: Method,
-        judge: Callable[[Tensor], tuple[float, float]],
+        judge: Callable[[Tensor], tuple[float, float]] | None,
         generator: torch.Generator,
     ) -> None:
-        self.module = net
+        self.module, self.generator = net, generator
         self.n_rows = len(fit.values)
         self._happened = fit.moments if method.learn_from_past else None
         self._fit, self._stop, self._method, self._judge = fit, stop, method, judge
@@ -284,6 +286,7 @@ class NeighborLearner:
                     asked=asked,
                     happened=fit.moments,
                 )
+        assert self._judge is not None  # or the plan would say that nobody judges
         return self._judge(votes.mean)
 
     def _embed_part(self, part: Labeled) -> Tensor:

@@ -61,6 +61,7 @@ class Arguments(BaseEstimator):
         variety="auto",
         weigh="auto",
         refit="auto",
+        finishing="auto",
         calibrate="auto",
         guard="auto",
         class_weight=None,
@@ -122,6 +123,7 @@ class Arguments(BaseEstimator):
         self.variety = variety
         self.weigh = weigh
         self.refit = refit
+        self.finishing = finishing
         self.calibrate = calibrate
         self.guard = guard
         self.class_weight = class_weight

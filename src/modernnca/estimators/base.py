@@ -1,65 +1,44 @@
-"""Learning, for the classifier and the regressor alike: everything but the target."""
+"""`fit`, for the classifier and the regressor alike: everything but the target."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight
-from torch import Tensor
 
-from modernnca.core.learner import Labeled, NeighborLearner
 from modernnca.core.net import Net
-from modernnca.estimators.answering import Answering
-from modernnca.estimators.build import as_member, build_method
 from modernnca.estimators.calibrate import Calibration
-from modernnca.estimators.checkpoint import Checkpoint
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.guard import fallbacks
+from modernnca.estimators.learning import Learning
 from modernnca.estimators.parts import Part, join
-from modernnca.estimators.progress import progress
 from modernnca.estimators.settings import (
     Settings,
     Task,
-    batch_size_for,
     check_value,
     resolve,
 )
 from modernnca.estimators.tuning import Given, tune_model
 from modernnca.estimators.weigh import usual_reach, weigh
-from modernnca.estimators.wide import narrow, plainly
 from modernnca.table.clock import Clock, learn_clock
-from modernnca.table.encoder import EncodedTable, TableEncoder
 from modernnca.table.schema import read_table
-from modernnca.table.screen import Screened
 from modernnca.table.split import WAYS, hold_out, hold_out_late
-from modernnca.table.targets import ClassTarget, NumberTarget, read_target
-from modernnca.table.telling import telling_scales
-from modernnca.train.loop import History, Plan, train
-from modernnca.train.seeding import seeded
+from modernnca.table.targets import read_target
 
-Judge = Callable[[Tensor], tuple[float, float]]
 _CPU = torch.device("cpu")
 # With more, four networks take a CPU ten minutes and longer.
 _MOST_ROWS_ON_CPU = 20_000
 _MOST_GUARDS = 2048  # so many held-out rows tell whether learning was in vain
 
 
-class BaseModernNCA(Answering):
+class BaseModernNCA(Learning):
     """Everything but the target. See `ModernNCAClassifier` for the arguments."""
 
     # What the classifier, the regressor and their relatives say differently.
 
     _task: Task  # what is predicted
-    _target_type: type[ClassTarget] | type[NumberTarget]
-    target_: Any  # one of that type
-
-    def _judge(self, part: Part) -> Judge:
-        """A function from votes (B, V) for the rows of `part` to (score, loss)."""
-        raise AssertionError("said by the classifier and the regressor")
 
     def _weights(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
         """How much each row counts."""
@@ -76,9 +55,10 @@ class BaseModernNCA(Answering):
         """Learn an embedding in which near rows have like targets.
 
         A part of the rows (`validation_fraction`, or `eval_set`) decides when to stop.
-        While the net learns, nothing else is learned from those rows; with
-        refit="remember" they join the memory afterwards, and with refit="full"
-        everything is learned anew from all rows.
+        While the net learns, nothing else is learned from those rows. Afterwards, with
+        refit="remember", the net goes on learning from all rows for a while
+        (`finishing`), and they all join the memory; with refit="full" everything is
+        learned anew from all rows.
 
         Args:
             X: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
@@ -105,7 +85,7 @@ class BaseModernNCA(Answering):
         full = self.settings_.refit == "full" and stop_part is not None
         halfway = began + (ends - began) / 2 if full else ends
         learned = self._learn(fit_part, stop_part, seeds, (began, halfway))
-        self._note(histories := [history for _, history in learned])
+        self._note([history for _, history in learned])
         nets = [net for net, _ in learned]
         weights: list[float] | None = None
         self.fallback_: str | None = None
@@ -120,11 +100,13 @@ class BaseModernNCA(Answering):
             full = full and self.fallback_ is None
         if stop_part is not None and self.settings_.refit is not None:
             n_fit, fit_part = len(fit_part), self._join(fit_part, stop_part)
+            rest = (time.monotonic(), ends)
             if full and not interrupted:
-                n_epochs = self._n_epochs_on_all(histories, n_fit, len(fit_part))
-                rest = (time.monotonic(), ends)
+                n_epochs = self._n_epochs_on_all(n_fit, len(fit_part))
                 learned = self._learn(fit_part, None, seeds, rest, n_epochs)
                 nets = [net for net, _ in learned]
+            elif settings.finishing and self.fallback_ is None and in_time:
+                self._finish(fit_part, nets, seeds, rest)
         self._remember(fit_part, nets, weights)
         return self
 
@@ -323,181 +305,6 @@ class BaseModernNCA(Answering):
         origin = given.origin.max() + 1 + np.arange(len(y))
         return Part(table, y, self._weights(y, weights), origin)
 
-    def _judges(self, stop_part: Part, seed: int) -> Part:
-        """The rows to stop by, or some of them."""
-        most = self.settings_.max_judges
-        if most is None or len(stop_part) <= most:
-            return stop_part
-        judges = np.random.RandomState(seed).permutation(len(stop_part))
-        return stop_part.take(np.sort(judges[:most]))
-
-    def _learn(
-        self,
-        fit_part: Part,
-        stop_part: Part | None,
-        seeds: list[int],
-        time_frame: tuple[float, float],
-        n_epochs: list[int] | None = None,
-    ) -> list[tuple[Net, History]]:
-        """Learn how to encode the table, then each network in turn.
-
-        With `n_epochs` each network learns for so long, and nothing is judged.
-        """
-        settings = self.settings_
-        self.table_ = TableEncoder(
-            numbers=settings.numbers,
-            categories=settings.categories,
-            few_values=settings.few_values,
-            indicators=settings.indicators,
-            categorical_columns=self.categorical_columns,
-            numerical_columns=self.numerical_columns,
-            time_column=None if self.clock_ is None else self.clock_.column,
-            time_features=settings.time_features,
-        ).fit(fit_part.table)
-        self.target_.fit(fit_part.y)
-        self._narrow(fit_part, seeds[0])
-        fit = self._labeled(fit_part)
-        if not self._judged_by_the_past:
-            fit = fit._replace(moments=None)
-        if stop_part is not None:
-            stop_part = self._judges(stop_part, seeds[0])
-        stop = None if stop_part is None else self._labeled(stop_part)
-        judge = self._judge(fit_part if stop_part is None else stop_part)
-        begins, ends = time_frame
-        scales = self._telling_scales(fit, seeds, begins + (ends - begins) / 10)
-        learned: list[tuple[Net, History]] = []
-        for i, seed in enumerate(seeds):
-            # Every network gets an equal part of the time.
-            deadline = begins + (ends - begins) * (i + 1) / len(seeds)
-            plan = replace(self._plan(i, len(fit_part)), deadline=deadline)
-            if n_epochs is not None:
-                plan = replace(
-                    plan, max_epochs=n_epochs[i], patience=None, judged=False
-                )
-            title = f"network {i + 1} of {len(seeds)}" if len(seeds) > 1 else "fit"
-            learned.append(
-                self._learn_one(fit, stop, judge, plan, seed, title, scales, number=i)
-            )
-            if learned[-1][1].ended == "interrupted":
-                break
-        return learned
-
-    def _plan(self, number: int, n_rows: int) -> Plan:
-        """How one of the networks learns from so many rows."""
-        settings = as_member(self.settings_, number)
-        return Plan(
-            optimizer=settings.optimizer,
-            learning_rate=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            batch_size=batch_size_for(settings, n_rows),
-            max_epochs=settings.max_epochs,
-            patience=settings.patience,
-            ties=settings.ties,
-            averaging=settings.averaging,
-        )
-
-    def _narrow(self, fit_part: Part, seed: int) -> None:
-        """Screen the columns of a wide table, and settle what suits those left."""
-        self.wide_: Screened | None = None
-        if self.settings_.wide:
-            values = self._values(fit_part.y).numpy()
-            self.table_, self.wide_ = narrow(
-                self.table_, fit_part.table, values, seed=seed
-            )
-        if self.wide_ is not None and self.encoding == "auto":
-            self.settings_ = plainly(self.settings_, self.table_)
-
-    def _telling_scales(
-        self, fit: Labeled, seeds: list[int], deadline: float
-    ) -> Tensor | None:
-        """Where the scales of columns begin, if any network asks a forest for them."""
-        members = [as_member(self.settings_, number) for number in range(len(seeds))]
-        if all(member.scale_columns != "forest" for member in members):
-            return None
-        table = EncodedTable(*(part.cpu().numpy() for part in fit.rows))
-        weights = None if fit.weights is None else fit.weights.cpu().numpy()
-        values = fit.values.cpu().numpy()
-        scales = telling_scales(
-            table, values, weights=weights, seed=seeds[0], deadline=deadline
-        )
-        return torch.from_numpy(scales).to(fit.values)
-
-    def _learn_one(
-        self,
-        fit: Labeled,
-        stop: Labeled | None,
-        judge: Judge,
-        plan: Plan,
-        seed: int,
-        title: str,
-        scales: Tensor | None,
-        *,
-        number: int,
-    ) -> tuple[Net, History]:
-        """Build one network and train it."""
-        resume, keep = None, None
-        if self.checkpoint_dir is not None:
-            checkpoint = self._checkpoint(number, refit=not plan.judged)
-            resume = checkpoint.read(seed, fit, self.settings_)
-            keep = checkpoint.write
-        with (
-            seeded(seed, self._device) as generator,
-            progress(title, plan.max_epochs, shown=self.verbose > 0) as bars,
-        ):
-            net = Net(self._net_shape(number)).to(self._device)
-            net.prepare(fit.rows.numbers)
-            asks = as_member(self.settings_, number).scale_columns == "forest"
-            if scales is not None and asks:
-                net.start_scales(scales, fit.rows.codes)
-            history = train(
-                NeighborLearner(
-                    net,
-                    fit,
-                    stop,
-                    method=build_method(self.settings_, self._learns_from),
-                    judge=judge,
-                    generator=generator,
-                ),
-                plan,
-                generator,
-                callbacks=[*bars, *self.callbacks],
-                resume=resume,
-                keep=keep,
-            )
-        return net.eval().requires_grad_(False), history
-
-    def _checkpoint(self, number: int, *, refit: bool) -> Checkpoint:
-        """Where the training of one network is kept."""
-        if not isinstance(self.random_state, int | np.integer):
-            raise ValueError(
-                "checkpoint_dir needs random_state to be a whole number, or a resumed "
-                f"fit could not go on as it began; got {self.random_state!r}."
-            )
-        return Checkpoint(
-            self.checkpoint_dir, f"{'refit' if refit else 'fit'}-{number}"
-        )
-
     def _join(self, fit_part: Part, stop_part: Part) -> Part:
         """The rows that were learned from, then those that judged."""
         return join(fit_part, stop_part, self.table_.schema_)
-
-    def _note(self, histories: list[History]) -> None:
-        """Say what happened in training."""
-        self.history_ = [
-            epoch._replace(member=i)
-            for i, history in enumerate(histories)
-            for epoch in history.epochs
-        ]
-        self.best_epochs_ = [history.best_epoch for history in histories]
-        self.ended_ = [history.ended for history in histories]
-
-    def _n_epochs_on_all(
-        self, histories: list[History], n_fit: int, n_all: int
-    ) -> list[int]:
-        """The epochs over all rows that take as many steps as led to the best."""
-        found = []
-        for number, history in enumerate(histories):
-            steps_fit = -(-n_fit // self._plan(number, n_fit).batch_size)
-            steps_all = -(-n_all // self._plan(number, n_all).batch_size)
-            found.append(max(1, round(history.best_epoch * steps_fit / steps_all)))
-        return found

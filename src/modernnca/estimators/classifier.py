@@ -7,8 +7,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from modernnca.estimators.base import BaseModernNCA, Judge
+from modernnca.estimators.base import BaseModernNCA
 from modernnca.estimators.calibrate import calibrate
+from modernnca.estimators.learning import Judge
 from modernnca.estimators.parts import Part
 from modernnca.table.metrics import METRICS, log_loss
 from modernnca.table.targets import ClassTarget
@@ -84,6 +85,9 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             number is unusually far from the others' counts for less.
         refit: what happens to the held-out rows: "remember" adds them to the memory,
             "full" learns everything anew from all rows, None leaves them out.
+        finishing: before held-out rows are remembered, the networks go on learning from
+            all rows, at three tenths of the rate, for this share of the epochs that led
+            to their best; 0 does not.
         calibrate: fit the probabilities of classes to the held-out rows.
         guard: where plain k-NN, or a constant, is better on the held-out rows, predict
             by it instead; `fallback_` says which.

@@ -5,7 +5,8 @@ import torch
 from sklearn.base import RegressorMixin
 from torch import Tensor
 
-from modernnca.estimators.base import BaseModernNCA, Judge
+from modernnca.estimators.base import BaseModernNCA
+from modernnca.estimators.learning import Judge
 from modernnca.estimators.parts import Part
 from modernnca.estimators.settings import Settings, Task
 from modernnca.table.metrics import METRICS

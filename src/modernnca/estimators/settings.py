@@ -87,6 +87,7 @@ class Settings:
     variety: str = "mixed"
     weigh: bool = True
     refit: str | None = "remember"
+    finishing: float = 1.0
     calibrate: bool = True
     guard: bool = True
 
@@ -117,6 +118,7 @@ _PAPER = Settings(
     variety="alike",
     weigh=False,
     refit=None,
+    finishing=0.0,
     calibrate=False,
     guard=False,
 )
@@ -142,6 +144,7 @@ PRESETS: dict[str, Settings] = {
         averaging=1.0,
         n_members=1,
         variety="alike",
+        finishing=0.0,
     ),
     "paper": _PAPER,
     "linear": _LINEAR,
@@ -237,6 +240,7 @@ _RANGES: dict[str, _Range] = {
     "max_epochs": _COUNT,
     "patience": _Range(whole=True),
     "averaging": _Range(),
+    "finishing": _Range(),
     "validation_fraction": _SHARE,
     "n_members": _COUNT,
     "time_limit": _POSITIVE,
