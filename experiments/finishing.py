@@ -1,0 +1,185 @@
+"""How should networks go on with all rows once they have stopped? How long, how fast?
+
+    python experiments/finishing.py run --data DIR [--tables a,b] [--seeds 2]
+    python experiments/finishing.py judge
+
+Four networks are fitted as the default does, without finishing; then, each time from
+there, they finish in one of several WAYS. Tables are those for choosing with at most
+45,000 rows. `run` adds to finishing.csv what is missing in it: the error or the RMSE
+(over the target's deviation), and the log-loss of the votes. `judge` prints ratios to
+not finishing at all.
+"""
+
+import argparse
+import copy
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.bench.readers import read_dataset
+from modernnca.bench.splits import split_rows
+from modernnca.estimators import learning
+from modernnca.stats.intervals import bootstrap_mean
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "benchmarks"))
+from fits import tables_in, third  # noqa: E402
+
+RECORDS = HERE / "finishing.csv"
+_MOST_ROWS = 45_000
+_LEAST_ERROR, _LEAST_CHANCE = 0.002, 1e-4
+_FEW = 15  # wrong rows: with fewer, one more or less is all there is to see
+_HEADS = ("error", f"where over {_FEW} are wrong", "log-loss", "RMSE")
+
+
+class Way(NamedTuple):
+    """How networks finish."""
+
+    rate: float  # of the rate they learned at
+    share: float = 1.0  # of the epochs that led to the best
+    epochs: int | None = None  # so many instead
+    averaged: float = 2.0  # epochs over which the one without a block is averaged
+
+
+STOPPED = "not at all"
+WAYS = {
+    "4 epochs, rate 0.3, not averaged": Way(0.3, epochs=4, averaged=0.0),
+    "8 epochs, rate 0.3": Way(0.3, epochs=8),
+    "8 epochs, rate 1, not averaged": Way(1.0, epochs=8, averaged=0.0),
+    "8 epochs, rate 1": Way(1.0, epochs=8),
+    "16 epochs, rate 0.5": Way(0.5, epochs=16),
+    "half as many, rate 1": Way(1.0, share=0.5),
+    "half as many, rate 0.5": Way(0.5, share=0.5),
+    "as many, rate 0.6": Way(0.6),
+    "as many, rate 0.3": Way(0.3),
+}
+
+
+@contextmanager
+def finished(model: Any, way: Way) -> Iterator[None]:
+    """Within, the model's networks have finished in this way."""
+    nets = [member.net for member in model.members_]
+    kept = [copy.deepcopy(net.state_dict()) for net in nets]
+    part, weights = model.remembered_, model.member_weights_
+    settings, best = model.settings_, model.best_epochs_
+    rate, averaged = learning._FINISHING_RATE, learning._AVERAGED_FINISHING
+    learning._FINISHING_RATE, learning._AVERAGED_FINISHING = way.rate, way.averaged
+    model.settings_ = replace(settings, finishing=way.share)
+    if way.epochs is not None:
+        model.best_epochs_ = [way.epochs] * len(nets)
+    try:
+        model._finish(part, nets, list(range(len(nets))), (0.0, np.inf))
+        model._remember(part, nets, weights)
+        yield
+    finally:
+        learning._FINISHING_RATE, learning._AVERAGED_FINISHING = rate, averaged
+        model.settings_, model.best_epochs_ = settings, best
+        for net, state in zip(nets, kept, strict=True):
+            net.load_state_dict(state)
+        model._remember(part, nets, weights)
+
+
+def scores(model: Any, X: pd.DataFrame, y: np.ndarray) -> dict[str, float]:
+    """What the votes for rows are worth."""
+    if isinstance(model, ModernNCARegressor):
+        miss = model.predict(X) - y
+        return {"error": float(np.sqrt(np.mean(miss**2)) / model.target_.scale_)}
+    votes, codes = model._votes(X), model.target_.encode(y)
+    told = votes[np.arange(len(y)), codes].clip(_LEAST_CHANCE)
+    wrong = votes.argmax(1) != codes
+    return {
+        "error": float(wrong.mean()),
+        "wrong": int(wrong.sum()),
+        "log_loss": float(-np.log(told).mean()),
+    }
+
+
+def records(table: str, data: Path, seed: int) -> Iterator[dict[str, Any]]:
+    """One record for each way, on one table."""
+    dataset = read_dataset(table, data=data)
+    parts = [(dataset.X.iloc[p], dataset.y[p]) for p in split_rows(dataset, "given")]
+    numbers = dataset.task == "regression"
+    kind = ModernNCARegressor if numbers else ModernNCAClassifier
+    model = kind(preset="default", finishing=0.0, random_state=seed)
+    model.fit(*parts[0], eval_set=parts[1])
+    told = {"dataset": table, "seed": seed, "task": dataset.task}
+    yield {**told, "way": STOPPED, **scores(model, *parts[2])}
+    if model.fallback_ is not None:
+        return
+    for name, way in WAYS.items():
+        with finished(model, way):
+            yield {**told, "way": name, **scores(model, *parts[2])}
+
+
+def run(asked: argparse.Namespace) -> None:
+    """Fit what is missing; one line for each way as it is done."""
+    done = pd.read_csv(RECORDS) if RECORDS.exists() else pd.DataFrame()
+    there = set(zip(done.get("dataset", []), done.get("seed", []), strict=True))
+    tables = tables_in(asked.data, asked.tables)
+    for seed in range(asked.seeds):
+        for table in tables:
+            if third(table) != "choose" or (table, seed) in there:
+                continue
+            dataset = read_dataset(table, data=asked.data)
+            if len(split_rows(dataset, "given").train) > _MOST_ROWS:
+                continue
+            found = pd.DataFrame(records(table, asked.data, seed))
+            done = pd.concat([done, found], ignore_index=True)
+            done.to_csv(RECORDS, index=False, float_format="%.6g")
+            print(found.to_string(index=False), flush=True)
+
+
+def ratio(lines: pd.DataFrame, way: str, column: str, least: float = 0.0) -> str:
+    """The geometric mean over not finishing, its interval, and who won."""
+    wide = lines.pivot_table(index=["dataset", "seed"], columns="way", values=column)
+    wide = wide.clip(lower=least)
+    logs = np.log(wide[way] / wide[STOPPED]).dropna().to_numpy()
+    low, high = np.exp(bootstrap_mean(logs))
+    better, worse = (logs < -1e-9).sum(), (logs > 1e-9).sum()
+    return f"{np.exp(logs.mean()):.3f} | {low:.3f} to {high:.3f} | {better}/{worse}"
+
+
+def judge(asked: argparse.Namespace) -> None:
+    """Print what each way gives."""
+    lines = pd.read_csv(RECORDS)
+    numbers = lines[lines["task"] == "regression"]
+    classes = lines[lines["task"] != "regression"]
+    wrong = classes[classes["way"] == STOPPED].set_index(["dataset", "seed"])["wrong"]
+    many = wrong.index[wrong > _FEW]
+    clear = classes.set_index(["dataset", "seed"]).loc[many].reset_index()
+    print("| | " + " | ".join(f"{head} | 95 % | +/-" for head in _HEADS) + " |")
+    print("| --- " * (1 + 3 * len(_HEADS)) + "|")
+    for way in WAYS:
+        cells = [
+            ratio(classes, way, "error", _LEAST_ERROR),
+            ratio(clear, way, "error", _LEAST_ERROR),
+            ratio(classes, way, "log_loss"),
+            ratio(numbers, way, "error"),
+        ]
+        print(f"| {way} | " + " | ".join(cells) + " |")
+
+
+def main() -> None:
+    """Run, or judge."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(required=True)
+    running = commands.add_parser("run", help="fit what is missing")
+    running.set_defaults(command=run)
+    running.add_argument("--data", type=Path, required=True)
+    running.add_argument("--tables", help="a,b,c; otherwise all for choosing")
+    running.add_argument("--seeds", type=int, default=2)
+    judging = commands.add_parser("judge", help="say what there is so far")
+    judging.set_defaults(command=judge)
+    asked = parser.parse_args()
+    asked.command(asked)
+
+
+if __name__ == "__main__":
+    main()
