@@ -1,4 +1,4 @@
-"""`fit`, for the classifier and the regressor alike: everything but the target."""
+"""Fit, for the classifier and the regressor alike: everything but the target."""
 
 import time
 from dataclasses import replace
