@@ -14,6 +14,7 @@ ingredients.csv.
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ _ONE = {
     "max_sampled": 4096,
     "clip": False,
     "scale_columns": "none",
+    "finishing": 0.0,
 }
 # All are compared with this one, the default before its weights were averaged.
 _BLOCK = {
@@ -89,24 +91,26 @@ MEANS = {
 }
 
 
-def jobs(asked: argparse.Namespace) -> list[Job]:
-    """All fits, in the order in which they are run."""
-    labels = asked.methods.split(";") if asked.methods else list(CONFIGS)
-    tables = tables_in(asked.data, asked.tables)
-    if not asked.tables:
-        tables = [name for name in tables if third(name) == "choose"]
+def fits(
+    configs: dict[str, dict], tables: Sequence[str], asked: argparse.Namespace
+) -> list[Job]:
+    """All configurations, or those asked for, on tables, in the order of running."""
+    labels = asked.methods.split(";") if asked.methods else list(configs)
     return [
-        Job(
-            table,
-            "modernnca",
-            seed=seed,
-            settings=json.dumps(CONFIGS[label]),
-            label=label,
-        )
+        Job(table, "modernnca", seed=seed, settings=json.dumps(config), label=label)
         for seed in range(asked.seeds)
         for table in tables
         for label in labels
+        for config in [configs[label]]
     ]
+
+
+def jobs(asked: argparse.Namespace) -> list[Job]:
+    """All fits, in the order in which they are run."""
+    tables = tables_in(asked.data, asked.tables)
+    if not asked.tables:
+        tables = [name for name in tables if third(name) == "choose"]
+    return fits(CONFIGS, tables, asked)
 
 
 def error_of(records: list[Record]) -> float:

@@ -12,12 +12,11 @@ for each fit to members.csv.
 
 import argparse
 import itertools
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from ingredients import BENT, NO_BLOCK, RANKED, SLIM, error_of, main, records_of
+from ingredients import BENT, NO_BLOCK, RANKED, SLIM, error_of, fits, main, records_of
 
 from modernnca.bench.job import Job, Record
 from modernnca.stats.intervals import bootstrap_mean
@@ -77,20 +76,8 @@ TABLES = [
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
     """All fits, in the order in which they are run."""
-    labels = asked.methods.split(";") if asked.methods else list(CONFIGS)
     tables = asked.tables.split(",") if asked.tables else TABLES
-    return [
-        Job(
-            table,
-            "modernnca",
-            seed=seed,
-            settings=json.dumps(CONFIGS[label]),
-            label=label,
-        )
-        for seed in range(asked.seeds)
-        for table in tables
-        for label in labels
-    ]
+    return fits(CONFIGS, tables, asked)
 
 
 Found = dict[tuple[str, str, int], Record]

@@ -11,11 +11,10 @@ scales.csv.
 """
 
 import argparse
-import json
 from pathlib import Path
 
 import pandas as pd
-from ingredients import error_of, main, records_of
+from ingredients import error_of, fits, main, records_of
 from members import FOUR, TABLES, Found, ratio
 
 from modernnca.bench.job import Job
@@ -39,12 +38,7 @@ NUMBERS = [
 def jobs(asked: argparse.Namespace) -> list[Job]:
     """All fits, in the order in which they are run."""
     tables = asked.tables.split(",") if asked.tables else [*TABLES[::-1], *NUMBERS]
-    return [
-        Job(table, "modernnca", seed=seed, settings=json.dumps(config), label=label)
-        for seed in range(asked.seeds)
-        for table in tables
-        for label, config in CONFIGS.items()
-    ]
+    return fits(CONFIGS, tables, asked)
 
 
 def judge(asked: argparse.Namespace) -> None:
