@@ -161,8 +161,11 @@ def test_callbacks_see_each_epoch_and_may_end_the_training():
 
 
 def test_verbose_shows_a_progress_bar(capsys):
-    ModernNCAClassifier(verbose=1, **QUICK).fit(FRAME, LABELS)
-    assert "3/3" in capsys.readouterr().err
+    ModernNCAClassifier(verbose=1, finishing=1.0, **QUICK).fit(FRAME, LABELS)
+    said = capsys.readouterr().err
+    assert "3/3" in said
+    assert "finish" in said
+    assert "nan" not in said  # of what nobody judges the loss is shown
 
 
 def test_an_eval_set_decides_when_to_stop():

@@ -1,5 +1,6 @@
 """A progress bar over epochs, for those who asked for one."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,10 +26,12 @@ def progress(title: str, n_epochs: int, *, shown: bool) -> Iterator[list[Callbac
         def draw(epoch: Epoch) -> None:
             if epoch.best:
                 best.update(epoch=epoch.epoch, score=epoch.score)
-            bar.set_postfix_str(
-                f"score {epoch.score:.4g}, best {best['score']:.4g} at {best['epoch']}",
-                refresh=False,
-            )
+            if math.isnan(epoch.score):  # nobody judges
+                told = f"loss {epoch.train_loss:.4g}"
+            else:
+                told = f"score {epoch.score:.4g}, best {{score:.4g}} at {{epoch}}"
+                told = told.format(**best)
+            bar.set_postfix_str(told, refresh=False)
             bar.update(epoch.epoch - bar.n)
 
         yield [draw]
