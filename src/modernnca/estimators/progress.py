@@ -29,8 +29,8 @@ def progress(title: str, n_epochs: int, *, shown: bool) -> Iterator[list[Callbac
             if math.isnan(epoch.score):  # nobody judges
                 told = f"loss {epoch.train_loss:.4g}"
             else:
-                told = f"score {epoch.score:.4g}, best {{score:.4g}} at {{epoch}}"
-                told = told.format(**best)
+                told = f"score {epoch.score:.4g}, best {best['score']:.4g}"
+                told += f" at {best['epoch']}"
             bar.set_postfix_str(told, refresh=False)
             bar.update(epoch.epoch - bar.n)
 
