@@ -83,7 +83,8 @@ RANGES = [
     (
         "max_sampled",
         -5,
-        "max_sampled must be a whole number of at least 1 or None; got -5.",
+        "max_sampled must be a whole number of at least 1 or None or 'by-machine'; "
+        "got -5.",
     ),
     ("time_limit", 0, "time_limit must be a number above 0 or None; got 0."),
     ("time_limit", "1h", "time_limit must be a number above 0 or None; got '1h'."),

@@ -12,7 +12,7 @@ from modernnca.core.embed import EMBEDDINGS
 from modernnca.core.encode import ENCODINGS
 from modernnca.core.losses import LOSSES
 from modernnca.core.samplers import SAMPLERS
-from modernnca.estimators.settings import SCALES
+from modernnca.estimators.settings import SCALES, Settings, max_sampled_for
 from modernnca.table.categories import CATEGORIES
 from modernnca.table.numbers import NUMBERS
 from modernnca.train.optim import OPTIMIZERS
@@ -36,7 +36,8 @@ VARIANTS = [
 ] + [{"embedding": name, "n_blocks": 2, "d_block": 16} for name in EMBEDDINGS]
 ONLY_CLASSES = ("sum", "mcml", "class-wise", "tabcon", *(f"nca-v{i}" for i in range(4)))
 PRESETS_RESOLVED = {
-    name: ModernNCAClassifier(preset=name)._resolve() for name in ("default", "fast")
+    name: ModernNCAClassifier(preset=name, device="cpu")._resolve()
+    for name in ("default", "fast")
 }
 
 
@@ -170,6 +171,20 @@ def test_by_default_a_large_table_has_one_network_on_a_cpu():
     assert model._resolve(20_001) == PRESETS_RESOLVED["fast"]
     model.set_params(preset="default")
     assert model._resolve(20_001) == PRESETS_RESOLVED["default"]
+
+
+def test_how_many_rows_are_sampled_is_settled_by_task_and_machine():
+    most = {
+        (task, on_gpu): max_sampled_for(Settings(), task, on_gpu=on_gpu)
+        for task in ("classes", "numbers")
+        for on_gpu in (True, False)
+    }
+    assert most.pop(("classes", True)) == 12_288
+    assert set(most.values()) == {4096}
+    assert max_sampled_for(PRESETS["paper"], "classes", on_gpu=True) is None
+    given = ModernNCAClassifier(max_sampled=100, device="cpu")
+    assert given._resolve().max_sampled == 100
+    assert given.set_params(max_sampled="auto")._resolve().max_sampled == 4096
 
 
 @pytest.mark.parametrize("clip", [True, False])

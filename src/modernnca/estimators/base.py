@@ -18,6 +18,7 @@ from modernnca.estimators.settings import (
     Settings,
     Task,
     check_value,
+    max_sampled_for,
     resolve,
 )
 from modernnca.estimators.tuning import Given, tune_model
@@ -217,12 +218,15 @@ class BaseModernNCA(Learning):
         check_value("time_limit", self.time_limit)
         check_value("verbose", self.verbose)
         self._check_time()
-        return resolve(
+        settings = resolve(
             self._default_preset(n_rows) if self.preset == "auto" else self.preset,
             self.get_params(deep=False),
             self._task,
             learns_from=self._learns_from,
         )
+        on_gpu = choose_device(self.device).type == "cuda"
+        most = max_sampled_for(settings, self._task, on_gpu=on_gpu)
+        return replace(settings, max_sampled=most)
 
     def _check_time(self) -> None:
         """What needs a time column does not go without one."""

@@ -75,6 +75,7 @@ def build_method(settings: Settings, learns_from: Task) -> Method:
     loss = LOSSES[settings.loss]
     objective = loss.classes if learns_from == "classes" else loss.numbers
     assert objective is not None  # settings.resolve has checked
+    assert not isinstance(settings.max_sampled, str)  # settled by max_sampled_for
     hard = settings.prediction == "knn"
     return Method(
         distance=DISTANCES[settings.distance],

@@ -61,7 +61,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         label_smoothing: the part of each label given to all classes.
         sampler: who answers in training: random, class-wise, distance, all, batch.
         sample_rate, max_sampled: how many rows answer in training, as a share of all
-            and at most; `sample_exponent` is the tau of the sampler "distance".
+            and at most ("by-machine": 12,288 for classes on a GPU, else 4,096; None: no
+            limit); `sample_exponent` is the tau of the sampler "distance".
         prediction: soft (all rows vote) or knn (the `n_neighbors` nearest do).
         optimizer: adamw, adamw-95, sgd, lbfgs; with `learning_rate` and `weight_decay`.
         batch_size: rows in a step, or "by-size" of the table.
