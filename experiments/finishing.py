@@ -1,19 +1,20 @@
 """How should networks go on with all rows once they have stopped? How long, how fast?
 
-    python experiments/finishing.py run --data DIR [--tables a,b] [--seeds 2]
-    python experiments/finishing.py judge
+    python experiments/finishing.py run --data DIR [--tables a,b] [--seeds 2] [--rows N]
+    python experiments/finishing.py judge [--rows N]
 
 Four networks are fitted as the default does, without finishing; then, each time from
 there, they finish in one of several WAYS. Tables are those for choosing with at most
 45,000 rows. `run` adds to finishing.csv what is missing in it: the error or the RMSE
 (over the target's deviation), and the log-loss of the votes. `judge` prints ratios to
-not finishing at all.
+not finishing at all. With --rows there are only so many rows to learn from and to stop
+by, and the records are in finishing_N.csv.
 """
 
 import argparse
 import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,8 +33,7 @@ HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "benchmarks"))
 from fits import tables_in, third  # noqa: E402
 
-RECORDS = HERE / "finishing.csv"
-_MOST_ROWS = 45_000
+_MOST_ROWS, _MOST_TO_TEST = 45_000, 3000  # the latter where rows are few
 _LEAST_ERROR, _LEAST_CHANCE = 0.002, 1e-4
 _FEW = 15  # wrong rows: with fewer, one more or less is all there is to see
 _HEADS = ("error", f"where over {_FEW} are wrong", "log-loss", "RMSE")
@@ -59,7 +59,14 @@ WAYS = {
     "half as many, rate 0.5": Way(0.5, share=0.5),
     "as many, rate 0.6": Way(0.6),
     "as many, rate 0.3": Way(0.3),
+    "as many, rate 0.1": Way(0.1),
+    "a third as many, rate 0.3": Way(0.3, share=1 / 3),
 }
+
+
+def records_of(n_rows: int | None) -> Path:
+    """Where the records are."""
+    return HERE / ("finishing.csv" if n_rows is None else f"finishing_{n_rows}.csv")
 
 
 @contextmanager
@@ -69,8 +76,10 @@ def finished(model: Any, way: Way) -> Iterator[None]:
     kept = [copy.deepcopy(net.state_dict()) for net in nets]
     part, weights = model.remembered_, model.member_weights_
     settings, best = model.settings_, model.best_epochs_
-    rate, averaged = learning._FINISHING_RATE, learning._AVERAGED_FINISHING
-    learning._FINISHING_RATE, learning._AVERAGED_FINISHING = way.rate, way.averaged
+    names = ("_FINISHING_RATE", "_AVERAGED_FINISHING", "_SHARE_OF_FEW")
+    before = [getattr(learning, name) for name in names]
+    for name, value in zip(names, (way.rate, way.averaged, 1.0), strict=True):
+        setattr(learning, name, value)
     model.settings_ = replace(settings, finishing=way.share)
     if way.epochs is not None:
         model.best_epochs_ = [way.epochs] * len(nets)
@@ -79,7 +88,8 @@ def finished(model: Any, way: Way) -> Iterator[None]:
         model._remember(part, nets, weights)
         yield
     finally:
-        learning._FINISHING_RATE, learning._AVERAGED_FINISHING = rate, averaged
+        for name, value in zip(names, before, strict=True):
+            setattr(learning, name, value)
         model.settings_, model.best_epochs_ = settings, best
         for net, state in zip(nets, kept, strict=True):
             net.load_state_dict(state)
@@ -101,10 +111,21 @@ def scores(model: Any, X: pd.DataFrame, y: np.ndarray) -> dict[str, float]:
     }
 
 
-def records(table: str, data: Path, seed: int) -> Iterator[dict[str, Any]]:
+def drawn(split: Sequence[np.ndarray], n_rows: int, seed: int) -> list[np.ndarray]:
+    """So many rows to learn from (four fifths of them) and to stop by."""
+    rows = np.random.RandomState(seed).permutation(np.concatenate(split[:2]))[:n_rows]
+    return [*np.split(rows, [n_rows * 4 // 5]), split[2][:_MOST_TO_TEST]]
+
+
+def records(
+    table: str, data: Path, seed: int, n_rows: int | None
+) -> Iterator[dict[str, Any]]:
     """One record for each way, on one table."""
     dataset = read_dataset(table, data=data)
-    parts = [(dataset.X.iloc[p], dataset.y[p]) for p in split_rows(dataset, "given")]
+    split = list(split_rows(dataset, "given"))
+    if n_rows is not None:
+        split = drawn(split, n_rows, seed)
+    parts = [(dataset.X.iloc[p], dataset.y[p]) for p in split]
     numbers = dataset.task == "regression"
     kind = ModernNCARegressor if numbers else ModernNCAClassifier
     model = kind(preset="default", finishing=0.0, random_state=seed)
@@ -120,7 +141,8 @@ def records(table: str, data: Path, seed: int) -> Iterator[dict[str, Any]]:
 
 def run(asked: argparse.Namespace) -> None:
     """Fit what is missing; one line for each way as it is done."""
-    done = pd.read_csv(RECORDS) if RECORDS.exists() else pd.DataFrame()
+    path = records_of(asked.rows)
+    done = pd.read_csv(path) if path.exists() else pd.DataFrame()
     there = set(zip(done.get("dataset", []), done.get("seed", []), strict=True))
     tables = tables_in(asked.data, asked.tables)
     for seed in range(asked.seeds):
@@ -130,9 +152,9 @@ def run(asked: argparse.Namespace) -> None:
             dataset = read_dataset(table, data=asked.data)
             if len(split_rows(dataset, "given").train) > _MOST_ROWS:
                 continue
-            found = pd.DataFrame(records(table, asked.data, seed))
+            found = pd.DataFrame(records(table, asked.data, seed, asked.rows))
             done = pd.concat([done, found], ignore_index=True)
-            done.to_csv(RECORDS, index=False, float_format="%.6g")
+            done.to_csv(path, index=False, float_format="%.6g")
             print(found.to_string(index=False), flush=True)
 
 
@@ -148,7 +170,7 @@ def ratio(lines: pd.DataFrame, way: str, column: str, least: float = 0.0) -> str
 
 def judge(asked: argparse.Namespace) -> None:
     """Print what each way gives."""
-    lines = pd.read_csv(RECORDS)
+    lines = pd.read_csv(records_of(asked.rows))
     numbers = lines[lines["task"] == "regression"]
     classes = lines[lines["task"] != "regression"]
     wrong = classes[classes["way"] == STOPPED].set_index(["dataset", "seed"])["wrong"]
@@ -157,6 +179,8 @@ def judge(asked: argparse.Namespace) -> None:
     print("| | " + " | ".join(f"{head} | 95 % | +/-" for head in _HEADS) + " |")
     print("| --- " * (1 + 3 * len(_HEADS)) + "|")
     for way in WAYS:
+        if way not in set(lines["way"]):
+            continue
         cells = [
             ratio(classes, way, "error", _LEAST_ERROR),
             ratio(clear, way, "error", _LEAST_ERROR),
@@ -177,6 +201,10 @@ def main() -> None:
     running.add_argument("--seeds", type=int, default=2)
     judging = commands.add_parser("judge", help="say what there is so far")
     judging.set_defaults(command=judge)
+    for command in (running, judging):
+        command.add_argument(
+            "--rows", type=int, help="learn from so many; default: all"
+        )
     asked = parser.parse_args()
     asked.command(asked)
 

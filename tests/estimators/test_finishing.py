@@ -9,6 +9,7 @@ import torch
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.estimators import learning
 
 FRAME = mixed_table()
 LABELS, NUMBERS = classes_of(FRAME), numbers_of(FRAME)
@@ -53,8 +54,14 @@ def test_rows_left_out_or_learned_anew_are_not_finished_with(refit):
     assert same_nets(fit(refit=refit), fit(refit=refit, finishing=0.0))
 
 
-@pytest.mark.parametrize(("finishing", "share"), [(1.0, 1), (3.0, 3)])
-def test_how_long_is_a_share_of_what_led_to_the_best(finishing, share):
+@pytest.mark.parametrize(
+    ("finishing", "few", "share"), [(3.0, 120, 3), (3.0, 180, 2), (9.0, 3000, 3)]
+)
+def test_how_long_is_a_share_of_what_led_to_the_best(
+    finishing, few, share, monkeypatch
+):
+    """With few rows it is a smaller one, down to a third."""
+    monkeypatch.setattr(learning, "_FEW_ROWS", few)  # of 120
     seen = []
     model = fit(finishing=finishing, callbacks=[seen.append])
     unjudged = [epoch for epoch in seen if np.isnan(epoch.score)]

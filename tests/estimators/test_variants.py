@@ -41,13 +41,17 @@ PRESETS_RESOLVED = {
 }
 
 
+TWO = {"n_members": 2}  # one without a block, one with: enough to run a variant in
+ONE = {"n_members": 1, "variety": "alike"}  # and with a block
+
+
 def named(settings):
     return "-".join(map(str, settings.values()))
 
 
 @pytest.mark.parametrize("settings", VARIANTS, ids=named)
 def test_a_variant_classifies(settings):
-    model = ModernNCAClassifier(**settings, max_epochs=2, random_state=0)
+    model = ModernNCAClassifier(**TWO, **settings, max_epochs=2, random_state=0)
     model.fit(FRAME, classes_of(FRAME))
     assert np.isfinite(model.predict_proba(FRAME)).all()
 
@@ -58,7 +62,7 @@ def test_a_variant_classifies(settings):
     ids=named,
 )
 def test_a_variant_regresses(settings):
-    model = ModernNCARegressor(**settings, max_epochs=2, random_state=0)
+    model = ModernNCARegressor(**TWO, **settings, max_epochs=2, random_state=0)
     model.fit(FRAME, numbers_of(FRAME))
     assert np.isfinite(model.predict(FRAME)).all()
 
@@ -96,7 +100,8 @@ LEARNING = [
 def test_a_variant_learns(settings):
     X, y = load_wine(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
-    model = ModernNCAClassifier(**settings, max_epochs=30, random_state=0).fit(X, y)
+    model = ModernNCAClassifier(**ONE, **settings, max_epochs=30, random_state=0)
+    model.fit(X, y)
     assert model.score(X_test, y_test) > 0.9
 
 

@@ -88,7 +88,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             "full" learns everything anew from all rows, None leaves them out.
         finishing: before held-out rows are remembered, the networks go on learning from
             all rows, at three tenths of the rate, for this share of the epochs that led
-            to their best; 0 does not.
+            to their best (with fewer than 3,000 rows for less, down to a third of it);
+            0 does not.
         calibrate: fit the probabilities of classes to the held-out rows.
         guard: where plain k-NN, or a constant, is better on the held-out rows, predict
             by it instead; `fallback_` says which.
