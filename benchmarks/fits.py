@@ -38,7 +38,7 @@ def run(jobs: Sequence[Job], asked: argparse.Namespace) -> None:
     """Run what is missing in the store; one line for each fit."""
     runner = Runner(
         Store(asked.store[0]),
-        Pool(asked.workers, preload=PRELOAD),
+        Pool(asked.workers, threads_each=asked.threads, preload=PRELOAD),
         data=asked.data.absolute(),
         limits=Limits(asked.time_limit),
     )
@@ -79,6 +79,7 @@ def main(
     running.add_argument("--tables", help="a,b,c; otherwise all of the benchmark's")
     running.add_argument("--seeds", type=int, default=1)
     running.add_argument("--workers", type=int, help="fits at once")
+    running.add_argument("--threads", type=int, default=1, help="of each fit")
     running.add_argument("--time-limit", type=float, help="seconds for one fit")
     judging = commands.add_parser("judge", help="say what there is so far")
     judging.set_defaults(command=judge)

@@ -12,7 +12,8 @@ from modernnca.core.embed import EMBEDDINGS
 from modernnca.core.encode import ENCODINGS
 from modernnca.core.losses import LOSSES
 from modernnca.core.samplers import SAMPLERS
-from modernnca.estimators.settings import SCALES, Settings, max_sampled_for
+from modernnca.estimators.build import as_member
+from modernnca.estimators.settings import SCALES, Settings, settle
 from modernnca.table.categories import CATEGORIES
 from modernnca.table.numbers import NUMBERS
 from modernnca.train.optim import OPTIMIZERS
@@ -178,18 +179,31 @@ def test_by_default_a_large_table_has_one_network_on_a_cpu():
     assert model._resolve(20_001) == PRESETS_RESOLVED["default"]
 
 
-def test_how_many_rows_are_sampled_is_settled_by_task_and_machine():
-    most = {
-        (task, on_gpu): max_sampled_for(Settings(), task, on_gpu=on_gpu)
+def test_what_the_machine_decides_is_settled_by_it_and_the_task():
+    found = {
+        (task, on_gpu): settle(Settings(), task, on_gpu=on_gpu)
         for task in ("classes", "numbers")
         for on_gpu in (True, False)
     }
-    assert most.pop(("classes", True)) == 12_288
-    assert set(most.values()) == {4096}
-    assert max_sampled_for(PRESETS["paper"], "classes", on_gpu=True) is None
-    given = ModernNCAClassifier(max_sampled=100, device="cpu")
-    assert given._resolve().max_sampled == 100
-    assert given.set_params(max_sampled="auto")._resolve().max_sampled == 4096
+    much = found.pop(("classes", True))
+    assert (much.max_sampled, much.d_block) == (12_288, 512)
+    assert {(s.max_sampled, s.d_block) for s in found.values()} == {(4096, 256)}
+    paper = PRESETS["paper"]
+    assert settle(paper, "classes", on_gpu=True) == paper
+    given = ModernNCAClassifier(max_sampled=100, d_block=7, device="cpu")._resolve()
+    assert (given.max_sampled, given.d_block) == (100, 7)
+    auto = ModernNCAClassifier(device="cpu")._resolve()
+    assert (auto.max_sampled, auto.d_block) == (4096, 256)
+
+
+def test_members_differ_in_depth_and_none_is_deep_where_there_are_no_blocks():
+    def depths(n_blocks):
+        settings = Settings(n_blocks=n_blocks)
+        return [as_member(settings, number).n_blocks for number in range(5)]
+
+    assert depths(1) == [0, 1, 1, 2, 0]
+    assert depths(2) == [0, 2, 2, 4, 0]
+    assert depths(0) == [0] * 5
 
 
 @pytest.mark.parametrize("clip", [True, False])

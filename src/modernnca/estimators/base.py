@@ -18,8 +18,8 @@ from modernnca.estimators.settings import (
     Settings,
     Task,
     check_value,
-    max_sampled_for,
     resolve,
+    settle,
 )
 from modernnca.estimators.tuning import Given, tune_model
 from modernnca.estimators.weigh import usual_reach, weigh
@@ -225,8 +225,7 @@ class BaseModernNCA(Learning):
             learns_from=self._learns_from,
         )
         on_gpu = choose_device(self.device).type == "cuda"
-        most = max_sampled_for(settings, self._task, on_gpu=on_gpu)
-        return replace(settings, max_sampled=most)
+        return settle(settings, self._task, on_gpu=on_gpu)
 
     def _check_time(self) -> None:
         """What needs a time column does not go without one."""

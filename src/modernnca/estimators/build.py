@@ -17,15 +17,17 @@ class Kind(NamedTuple):
 
     changes: dict[str, Any]  # of the settings
     view: str = "as-is"  # of the numbers
+    deep: bool = False  # twice as many blocks
 
 
 # The members, in turn. One without a block, whose weights are not averaged, is the
-# paper's own; where it is better, it is much better (experiments/README.md).
+# paper's own; where it is better, it is much better, and so is a deep one
+# (experiments/README.md).
 _MIXED = (
     Kind({"n_blocks": 0, "averaging": 0.0}),
     Kind({}, "ranked"),
     Kind({}, "bent"),
-    Kind({}),
+    Kind({}, deep=True),
 )
 _KINDS: dict[str, tuple[Kind, ...]] = {"alike": (Kind({}),), "mixed": _MIXED}
 
@@ -37,7 +39,10 @@ def _kind(settings: Settings, number: int) -> Kind:
 
 def as_member(settings: Settings, number: int) -> Settings:
     """The settings of one of several networks: all alike, or each in another way."""
-    return replace(settings, **_kind(settings, number).changes)
+    kind = _kind(settings, number)
+    if kind.deep:
+        settings = replace(settings, n_blocks=2 * settings.n_blocks)
+    return replace(settings, **kind.changes)
 
 
 def build_shape(settings: Settings, table: TableEncoder, number: int) -> NetShape:
@@ -46,6 +51,7 @@ def build_shape(settings: Settings, table: TableEncoder, number: int) -> NetShap
     if view == "as-is" and settings.clip:
         view = "clipped"
     settings = as_member(settings, number)
+    assert not isinstance(settings.d_block, str)  # settings.settle has seen to it
     learned = settings.temperature == "learned"
     # Cosines differ by 2 at most: they need a start that tells neighbors apart.
     start = 0.1 if settings.distance == "cosine" else 1.0
@@ -75,7 +81,7 @@ def build_method(settings: Settings, learns_from: Task) -> Method:
     loss = LOSSES[settings.loss]
     objective = loss.classes if learns_from == "classes" else loss.numbers
     assert objective is not None  # settings.resolve has checked
-    assert not isinstance(settings.max_sampled, str)  # settled by max_sampled_for
+    assert not isinstance(settings.max_sampled, str)  # settings.settle has seen to it
     hard = settings.prediction == "knn"
     return Method(
         distance=DISTANCES[settings.distance],

@@ -52,7 +52,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             every number. Predictions always do.
         embedding: phi: mlp, layernorm, residual, linear.
         dim: size of the embedding.
-        n_blocks, d_block, dropout: the blocks of phi; 0 blocks make it linear.
+        n_blocks, d_block, dropout: the blocks of phi; 0 blocks make it linear, and
+            d_block="by-machine" is 512 for classes on a GPU, else 256.
         distance: euclidean, squared-euclidean, manhattan, cosine, dot.
         temperature: what distances are divided by: a number, or "learned".
         loss: log, sum (original NCA), mcml, t-distribution; regression: log (the

@@ -54,7 +54,7 @@ class Settings:
     embedding: str = "mlp"
     dim: int = 128
     n_blocks: int = 1
-    d_block: int = 256
+    d_block: int | str = "by-machine"
     dropout: float = 0.1
     distance: str = "euclidean"
     temperature: float | str = "learned"
@@ -251,6 +251,7 @@ _RANGES: dict[str, _Range] = {
 _WORDS: dict[str, tuple[Any, ...]] = {
     "temperature": ("learned",),
     "max_sampled": (None, "by-machine"),
+    "d_block": ("by-machine",),
     "n_knots": (None,),
     "max_judges": (None,),
     "batch_size": ("by-size",),
@@ -356,16 +357,18 @@ def batch_size_for(settings: Settings, n_rows: int) -> int:
     return 256 if n_rows < 32_000 and settings.n_blocks == 0 else 512
 
 
-def max_sampled_for(settings: Settings, task: Task, *, on_gpu: bool) -> int | None:
-    """The most rows to sample that were given, or as many as are worth their time.
+def settle(settings: Settings, task: Task, *, on_gpu: bool) -> Settings:
+    """The same, with a number wherever the machine decides.
 
-    Where near rows are nearly alike, a vote is better learned among as many as will
-    vote in the end (electricity: 0.7 of the error), and a GPU takes a third longer for
-    it. For numbers it gave nothing (experiments/README.md).
+    For classes a GPU has time for more than a CPU, and that is worth it: where near rows
+    are nearly alike, a vote is better learned among as many as will vote in the end, and
+    wide blocks suit large tables. For numbers it gave nothing (experiments/README.md).
 
-    >>> max_sampled_for(Settings(), "classes", on_gpu=True)
-    12288
+    >>> settled = settle(Settings(), "classes", on_gpu=True)
+    >>> settled.max_sampled, settled.d_block
+    (12288, 512)
     """
-    if settings.max_sampled != "by-machine":
-        return None if settings.max_sampled is None else int(settings.max_sampled)
-    return 12_288 if on_gpu and task == "classes" else 4096
+    much = on_gpu and task == "classes"
+    values = {"max_sampled": 12_288 if much else 4096, "d_block": 512 if much else 256}
+    asked = {n: v for n, v in values.items() if getattr(settings, n) == "by-machine"}
+    return replace(settings, **asked)
