@@ -360,9 +360,10 @@ def batch_size_for(settings: Settings, n_rows: int) -> int:
 def settle(settings: Settings, task: Task, *, on_gpu: bool) -> Settings:
     """The same, with a number wherever the machine decides.
 
-    For classes a GPU has time for more than a CPU, and that is worth it: where near rows
-    are nearly alike, a vote is better learned among as many as will vote in the end, and
-    wide blocks suit large tables. For numbers it gave nothing (experiments/README.md).
+    For classes a GPU has time for more than a CPU, and that is worth it: where near
+    rows are nearly alike, a vote is better learned among as many as will vote in the
+    end, and wide blocks suit large tables. For numbers neither gave anything
+    (experiments/README.md).
 
     >>> settled = settle(Settings(), "classes", on_gpu=True)
     >>> settled.max_sampled, settled.d_block
