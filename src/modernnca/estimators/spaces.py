@@ -18,6 +18,9 @@ MODERNNCA: Space = {
     "weight_decay": Maybe(LogFloat(1e-6, 1e-3), 0.0),
 }
 
+# Our own presets leave the width of blocks to the machine.
+OURS: Space = {**MODERNNCA, "d_block": Maybe(MODERNNCA["d_block"], "by-machine")}
+
 # L-NCA: the same, without what a linear projection of the columns does not have.
 LNCA: Space = {
     name: MODERNNCA[name]
@@ -38,8 +41,8 @@ TABCON: Space = {
 }
 
 SPACES: dict[str, Space] = {
-    "default": MODERNNCA,
-    "fast": MODERNNCA,
+    "default": OURS,
+    "fast": OURS,
     "paper": MODERNNCA,
     "linear": LNCA,
     **{f"nca-v{version}": NCA for version in range(5)},
