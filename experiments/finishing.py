@@ -14,7 +14,7 @@ by, and the records are in finishing_N.csv.
 import argparse
 import copy
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.bench.dataset import Dataset
 from modernnca.bench.readers import read_dataset
 from modernnca.bench.splits import split_rows
 from modernnca.estimators import learning
@@ -37,6 +38,10 @@ _MOST_ROWS, _MOST_TO_TEST = 45_000, 3000  # the latter where rows are few
 _LEAST_ERROR, _LEAST_CHANCE = 0.002, 1e-4
 _FEW = 15  # wrong rows: with fewer, one more or less is all there is to see
 _HEADS = ("error", f"where over {_FEW} are wrong", "log-loss", "RMSE")
+
+
+Command = Callable[[argparse.Namespace], None]
+Records = Callable[[Dataset, int], Iterator[dict[str, Any]]]
 
 
 class Way(NamedTuple):
@@ -96,14 +101,12 @@ def finished(model: Any, way: Way) -> Iterator[None]:
         model._remember(part, nets, weights)
 
 
-def scores(model: Any, X: pd.DataFrame, y: np.ndarray) -> dict[str, float]:
-    """What the votes for rows are worth."""
-    if isinstance(model, ModernNCARegressor):
-        miss = model.predict(X) - y
-        return {"error": float(np.sqrt(np.mean(miss**2)) / model.target_.scale_)}
-    votes, codes = model._votes(X), model.target_.encode(y)
-    told = votes[np.arange(len(y)), codes].clip(_LEAST_CHANCE)
-    wrong = votes.argmax(1) != codes
+def scores(votes: np.ndarray, values: np.ndarray) -> dict[str, float]:
+    """What votes (B, V) for rows are worth whose values (B, V) are known."""
+    if values.shape[1] == 1:  # numbers, over their deviation
+        return {"error": float(np.sqrt(np.mean((votes - values) ** 2)))}
+    told = (votes * values).sum(1).clip(_LEAST_CHANCE)
+    wrong = votes.argmax(1) != values.argmax(1)
     return {
         "error": float(wrong.mean()),
         "wrong": int(wrong.sum()),
@@ -118,10 +121,9 @@ def drawn(split: Sequence[np.ndarray], n_rows: int, seed: int) -> list[np.ndarra
 
 
 def records(
-    table: str, data: Path, seed: int, n_rows: int | None
+    dataset: Dataset, seed: int, n_rows: int | None
 ) -> Iterator[dict[str, Any]]:
     """One record for each way, on one table."""
-    dataset = read_dataset(table, data=data)
     split = list(split_rows(dataset, "given"))
     if n_rows is not None:
         split = drawn(split, n_rows, seed)
@@ -130,18 +132,27 @@ def records(
     kind = ModernNCARegressor if numbers else ModernNCAClassifier
     model = kind(preset="default", finishing=0.0, random_state=seed)
     model.fit(*parts[0], eval_set=parts[1])
-    told = {"dataset": table, "seed": seed, "task": dataset.task}
-    yield {**told, "way": STOPPED, **scores(model, *parts[2])}
+    told = {"dataset": dataset.name, "seed": seed, "task": dataset.task}
+    X, values = parts[2][0], model._values(parts[2][1]).numpy()
+    yield {**told, "way": STOPPED, **scores(model._votes(X), values)}
     if model.fallback_ is not None:
         return
     for name, way in WAYS.items():
         with finished(model, way):
-            yield {**told, "way": name, **scores(model, *parts[2])}
+            yield {**told, "way": name, **scores(model._votes(X), values)}
 
 
 def run(asked: argparse.Namespace) -> None:
-    """Fit what is missing; one line for each way as it is done."""
-    path = records_of(asked.rows)
+    """Fit what is missing."""
+
+    def found(dataset: Dataset, seed: int) -> Iterator[dict[str, Any]]:
+        return records(dataset, seed, asked.rows)
+
+    add_missing(records_of(asked.rows), asked, found)
+
+
+def add_missing(path: Path, asked: argparse.Namespace, records: Records) -> None:
+    """Add the records that are missing, and print them as they are made."""
     done = pd.read_csv(path) if path.exists() else pd.DataFrame()
     there = set(zip(done.get("dataset", []), done.get("seed", []), strict=True))
     tables = tables_in(asked.data, asked.tables)
@@ -152,47 +163,58 @@ def run(asked: argparse.Namespace) -> None:
             dataset = read_dataset(table, data=asked.data)
             if len(split_rows(dataset, "given").train) > _MOST_ROWS:
                 continue
-            found = pd.DataFrame(records(table, asked.data, seed, asked.rows))
+            found = pd.DataFrame(records(dataset, seed))
             done = pd.concat([done, found], ignore_index=True)
             done.to_csv(path, index=False, float_format="%.6g")
             print(found.to_string(index=False), flush=True)
 
 
-def ratio(lines: pd.DataFrame, way: str, column: str, least: float = 0.0) -> str:
-    """The geometric mean over not finishing, its interval, and who won."""
+def ratio(
+    lines: pd.DataFrame, way: str, column: str, least: float = 0.0, base: str = STOPPED
+) -> str:
+    """The geometric mean over another way, its interval, and who won."""
     wide = lines.pivot_table(index=["dataset", "seed"], columns="way", values=column)
+    if not {way, base} <= set(wide.columns):
+        return "not run | | "
     wide = wide.clip(lower=least)
-    logs = np.log(wide[way] / wide[STOPPED]).dropna().to_numpy()
+    logs = np.log(wide[way] / wide[base]).dropna().to_numpy()
     low, high = np.exp(bootstrap_mean(logs))
     better, worse = (logs < -1e-9).sum(), (logs > 1e-9).sum()
     return f"{np.exp(logs.mean()):.3f} | {low:.3f} to {high:.3f} | {better}/{worse}"
 
 
-def judge(asked: argparse.Namespace) -> None:
+def table_of(lines: pd.DataFrame, ways: Iterable[str], base: str = STOPPED) -> None:
     """Print what each way gives."""
-    lines = pd.read_csv(records_of(asked.rows))
     numbers = lines[lines["task"] == "regression"]
     classes = lines[lines["task"] != "regression"]
-    wrong = classes[classes["way"] == STOPPED].set_index(["dataset", "seed"])["wrong"]
+    wrong = classes[classes["way"] == base].set_index(["dataset", "seed"])["wrong"]
     many = wrong.index[wrong > _FEW]
-    clear = classes.set_index(["dataset", "seed"]).loc[many].reset_index()
+    both = classes.set_index(["dataset", "seed"])
+    clear = both[both.index.isin(many)].reset_index()
     print("| | " + " | ".join(f"{head} | 95 % | +/-" for head in _HEADS) + " |")
     print("| --- " * (1 + 3 * len(_HEADS)) + "|")
-    for way in WAYS:
+    for way in ways:
         if way not in set(lines["way"]):
             continue
         cells = [
-            ratio(classes, way, "error", _LEAST_ERROR),
-            ratio(clear, way, "error", _LEAST_ERROR),
-            ratio(classes, way, "log_loss"),
-            ratio(numbers, way, "error"),
+            ratio(classes, way, "error", _LEAST_ERROR, base),
+            ratio(clear, way, "error", _LEAST_ERROR, base),
+            ratio(classes, way, "log_loss", base=base),
+            ratio(numbers, way, "error", base=base),
         ]
         print(f"| {way} | " + " | ".join(cells) + " |")
 
 
-def main() -> None:
+def judge(asked: argparse.Namespace) -> None:
+    """Print what each way gives."""
+    table_of(pd.read_csv(records_of(asked.rows)), WAYS)
+
+
+def commands_of(
+    told: str, run: Command, judge: Command
+) -> tuple[argparse.ArgumentParser, list[argparse.ArgumentParser]]:
     """Run, or judge."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=told.split("\n")[0])
     commands = parser.add_subparsers(required=True)
     running = commands.add_parser("run", help="fit what is missing")
     running.set_defaults(command=run)
@@ -201,7 +223,13 @@ def main() -> None:
     running.add_argument("--seeds", type=int, default=2)
     judging = commands.add_parser("judge", help="say what there is so far")
     judging.set_defaults(command=judge)
-    for command in (running, judging):
+    return parser, [running, judging]
+
+
+def main() -> None:
+    """With all rows, or some."""
+    parser, commands = commands_of(__doc__, run, judge)
+    for command in commands:
         command.add_argument(
             "--rows", type=int, help="learn from so many; default: all"
         )
