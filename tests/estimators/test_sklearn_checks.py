@@ -33,7 +33,7 @@ CANNOT_HOLD = {
 # A table of 200 rows is one batch: eight steps at the default pace learn too little.
 PACE = {"ModernNCARegressor": {"learning_rate": 0.02}}
 ALL = [
-    estimator(max_epochs=8, random_state=0, **PACE.get(name, {}))
+    estimator(max_epochs=8, n_members=2, random_state=0, **PACE.get(name, {}))
     for name, estimator in ESTIMATORS.items()
 ]
 
