@@ -10,11 +10,14 @@ import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from modernnca.bench.folders import names_in, open_folder
 from modernnca.bench.job import Job, Record
 from modernnca.bench.run import PRELOAD, Runner
 from modernnca.bench.store import Store
 from modernnca.execute import Limits, Pool
+from modernnca.stats.intervals import bootstrap_mean
 
 
 def third(name: str) -> str:
@@ -44,6 +47,13 @@ def run(jobs: Sequence[Job], asked: argparse.Namespace) -> None:
     )
     print(f"{len(runner.missing(jobs))} of {len(jobs)} fits are missing.", flush=True)
     runner.run(jobs, _tell)
+
+
+def gain(logs: np.ndarray) -> tuple[str, str, str]:
+    """Of logarithms of ratios: their mean, its interval, and how many are below 1."""
+    low, high = np.exp(bootstrap_mean(logs))
+    won = f"{(logs < -1e-9).sum()}/{(logs > 1e-9).sum()} of {len(logs)}"
+    return f"{np.exp(logs.mean()):.3f}", f"{low:.3f} to {high:.3f}", won
 
 
 def _tell(record: Record) -> None:

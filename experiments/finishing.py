@@ -28,11 +28,10 @@ from modernnca.bench.dataset import Dataset
 from modernnca.bench.readers import read_dataset
 from modernnca.bench.splits import split_rows
 from modernnca.estimators import learning
-from modernnca.stats.intervals import bootstrap_mean
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "benchmarks"))
-from fits import tables_in, third  # noqa: E402
+from fits import gain, tables_in, third  # noqa: E402
 
 _MOST_ROWS, _MOST_TO_TEST = 45_000, 3000  # the latter where rows are few
 _LEAST_ERROR, _LEAST_CHANCE = 0.002, 1e-4
@@ -178,9 +177,7 @@ def ratio(
         return "not run | | "
     wide = wide.clip(lower=least)
     logs = np.log(wide[way] / wide[base]).dropna().to_numpy()
-    low, high = np.exp(bootstrap_mean(logs))
-    better, worse = (logs < -1e-9).sum(), (logs > 1e-9).sum()
-    return f"{np.exp(logs.mean()):.3f} | {low:.3f} to {high:.3f} | {better}/{worse}"
+    return " | ".join(gain(logs))
 
 
 def table_of(lines: pd.DataFrame, ways: Iterable[str], base: str = STOPPED) -> None:

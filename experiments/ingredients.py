@@ -22,9 +22,8 @@ import pandas as pd
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "benchmarks"))
-from fits import main, records_of, tables_in, third  # noqa: E402
+from fits import gain, main, records_of, tables_in, third  # noqa: E402
 from modernnca.bench.job import Job, Record  # noqa: E402
-from modernnca.stats.intervals import bootstrap_mean  # noqa: E402
 
 FLOOR = 0.002  # errors below say nothing
 _ONE = {
@@ -131,10 +130,7 @@ def lines(title: str, ratios: dict[str, pd.Series], regression: pd.Series) -> li
         for chosen in (~regression, regression):
             logs = np.log(ratio[chosen.reindex(ratio.index)].dropna())
             if len(logs):
-                low, high = np.exp(bootstrap_mean(logs.to_numpy()))
-                better, worse = (logs < -1e-9).sum(), (logs > 1e-9).sum()
-                cells += [f"{np.exp(logs.mean()):.3f}", f"{low:.3f} to {high:.3f}"]
-                cells += [f"{better}/{worse} of {len(logs)}"]
+                cells += gain(logs.to_numpy())
             else:
                 cells += ["", "", ""]
         text.append(f"| {label} | {' | '.join(cells)} |")

@@ -16,10 +16,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from ingredients import BENT, NO_BLOCK, RANKED, SLIM, error_of, fits, main, records_of
+from ingredients import (
+    BENT,
+    NO_BLOCK,
+    RANKED,
+    SLIM,
+    error_of,
+    fits,
+    gain,
+    main,
+    records_of,
+)
 
 from modernnca.bench.job import Job, Record
-from modernnca.stats.intervals import bootstrap_mean
 
 HERE = Path(__file__).parent
 _PLAIN = {**SLIM, "clip": True}
@@ -95,12 +104,7 @@ def ratio(found: Found, ours: tuple[str, ...], theirs: tuple[str, ...]) -> str:
             ]
             logs.setdefault(table, []).append(np.log(errors[0] / errors[1]))
     means = np.array([np.mean(each) for each in logs.values()])
-    low, high = np.exp(bootstrap_mean(means))
-    better, worse = (means < -1e-9).sum(), (means > 1e-9).sum()
-    return (
-        f"{np.exp(means.mean()):.3f} | {low:.3f} to {high:.3f} | "
-        f"{better}/{worse} of {len(means)}"
-    )
+    return " | ".join(gain(means))
 
 
 def best_fours(found: Found, n: int = 3) -> list[str]:

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from ingredients import FLOOR, fits, main, records_of, tables_in, third
+from ingredients import FLOOR, fits, gain, main, records_of, tables_in, third
 
 from modernnca.bench.folders import open_folder
 from modernnca.bench.job import Job
-from modernnca.stats.intervals import bootstrap_mean
 
 RECORDS = Path(__file__).parent / "sampled.csv"
 BEFORE, AFTER = "at most 4,096", "at most 12,288"
@@ -70,9 +69,8 @@ def ratio(lines: pd.DataFrame, column: str, least: float = 0.0) -> str:
     lines = lines.assign(**{column: lines[column].clip(lower=least)})
     means = lines.pivot_table(index="dataset", columns="config", values=column)
     logs = np.log(means[AFTER] / means[BEFORE]).dropna().to_numpy()
-    low, high = np.exp(bootstrap_mean(logs))
-    won = f"better/worse {(logs < -1e-9).sum()}/{(logs > 1e-9).sum()} of {len(logs)}"
-    return f"{np.exp(logs.mean()):.3f} (95 % {low:.3f} to {high:.3f}), {won}"
+    mean, interval, won = gain(logs)
+    return f"{mean} (95 % {interval}), better/worse {won}"
 
 
 if __name__ == "__main__":

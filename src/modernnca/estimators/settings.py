@@ -370,6 +370,9 @@ def settle(settings: Settings, task: Task, *, on_gpu: bool) -> Settings:
     (12288, 512)
     """
     much = on_gpu and task == "classes"
-    values = {"max_sampled": 12_288 if much else 4096, "d_block": 512 if much else 256}
+    values: dict[str, Any] = {
+        "max_sampled": 12_288 if much else 4096,
+        "d_block": 512 if much else 256,
+    }
     asked = {n: v for n, v in values.items() if getattr(settings, n) == "by-machine"}
     return replace(settings, **asked)
