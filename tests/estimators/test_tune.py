@@ -25,12 +25,13 @@ from modernnca.tune.space import Choice, Int, LogFloat
 FRAME = mixed_table()
 LABELS, NUMBERS = classes_of(FRAME), numbers_of(FRAME)
 QUICK = {"max_epochs": 3, "random_state": 0}
+TWO = {**QUICK, "n_members": 2}  # networks are enough to be tuned
 SMALL = {"dim": Int(4, 32), "learning_rate": LogFloat(1e-4, 0.1)}
 
 
 def test_classes_are_tuned_for_accuracy_on_the_held_out_rows():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    model = ModernNCAClassifier(**QUICK).tune(X, y, trials=4, space=SMALL)
+    model = ModernNCAClassifier(**TWO).tune(X, y, trials=4, space=SMALL)
     assert model.best_score_ == max(trial.score for trial in model.tuning_)
     # The model without the held-out rows in its memory predicts them as well as said.
     alone = clone(model).set_params(refit=None).fit(X, y)
@@ -41,11 +42,11 @@ def test_classes_are_tuned_for_accuracy_on_the_held_out_rows():
 
 def test_numbers_are_tuned_for_rmse_whatever_they_stop_by():
     X, y = load_diabetes(return_X_y=True)
-    model = ModernNCARegressor(stopping_metric="mae", **QUICK)
+    model = ModernNCARegressor(stopping_metric="mae", **TWO)
     model.tune(X[:300], y[:300], trials=4, space=SMALL, eval_set=(X[300:], y[300:]))
     default = model.tuning_[0]
     assert default.settings == {"dim": 128, "learning_rate": 0.003}
-    plain = ModernNCARegressor(stopping_metric="mae", refit=None, **QUICK)
+    plain = ModernNCARegressor(stopping_metric="mae", refit=None, **TWO)
     plain.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     error = np.sqrt(np.mean((plain.predict(X[300:]) - y[300:]) ** 2))
     assert default.score == pytest.approx(-error)
@@ -53,7 +54,7 @@ def test_numbers_are_tuned_for_rmse_whatever_they_stop_by():
 
 
 def test_the_best_settings_are_taken_over_and_fitted():
-    model = ModernNCAClassifier(**QUICK)
+    model = ModernNCAClassifier(**TWO)
     assert model.tune(FRAME, LABELS, trials=3, space=SMALL) is model
     best = max(model.tuning_, key=lambda trial: trial.score)
     assert model.best_params_ == best.settings
@@ -67,7 +68,7 @@ def test_the_best_settings_are_taken_over_and_fitted():
 
 def test_the_same_seed_gives_the_same_model():
     one, two = (
-        ModernNCARegressor(**QUICK).tune(FRAME, NUMBERS, trials=4, space=SMALL)
+        ModernNCARegressor(**TWO).tune(FRAME, NUMBERS, trials=4, space=SMALL)
         for _ in range(2)
     )
     assert [t.settings for t in one.tuning_] == [t.settings for t in two.tuning_]
@@ -87,7 +88,7 @@ def test_without_a_seed_all_trials_hold_out_the_same_rows():
 
 
 def test_what_the_user_has_set_stays():
-    model = ModernNCAClassifier(dim=8, learning_rate=0.02, **QUICK)
+    model = ModernNCAClassifier(dim=8, learning_rate=0.02, **TWO)
     model.tune(FRAME, LABELS, trials=2)
     assert (model.dim, model.learning_rate) == (8, 0.02)
     assert set(model.best_params_) == {
@@ -132,7 +133,7 @@ def test_the_relatives_are_tuned_in_spaces_of_their_own(model, y, names):
 
 def test_another_metric_or_a_function_may_be_asked_for():
     space = {"dim": Int(4, 32)}
-    model = ModernNCAClassifier(**QUICK)
+    model = ModernNCAClassifier(**TWO)
     model.tune(FRAME, LABELS, trials=2, space=space, metric="log-loss")
     assert model.best_score_ < 0
 
@@ -146,7 +147,7 @@ def test_another_metric_or_a_function_may_be_asked_for():
 
 def test_weights_and_several_networks_are_no_matter():
     weights = np.where(np.arange(120) < 100, 1.0, 0.0)
-    model = ModernNCAClassifier(n_members=2, **QUICK)
+    model = ModernNCAClassifier(**TWO)
     model.tune(FRAME, LABELS, sample_weight=weights, trials=2, space=SMALL)
     assert len(model.members_) == 2
     assert len(model.remembered_.origin) == 100
@@ -154,7 +155,7 @@ def test_weights_and_several_networks_are_no_matter():
 
 def test_settings_that_fail_do_not_end_the_search():
     space = {"distance": Choice(["cosine", "euclidean"])}
-    model = ModernNCAClassifier(loss="t-distribution", **QUICK)
+    model = ModernNCAClassifier(loss="t-distribution", **TWO)
     model.tune(FRAME, LABELS, trials=6, space=space)
     states = {t.settings["distance"]: t.state for t in model.tuning_}
     assert states == {"cosine": "failed", "euclidean": "done"}
@@ -184,7 +185,7 @@ def test_the_time_limit_is_kept():
 
 
 def test_verbose_shows_trials_and_the_best_score(capsys):
-    model = ModernNCAClassifier(verbose=1, **QUICK)
+    model = ModernNCAClassifier(verbose=1, **TWO)
     model.tune(FRAME, LABELS, trials=2, space=SMALL, time_limit=60)
     shown = capsys.readouterr().err
     assert "tune: 100%" in shown
@@ -235,7 +236,7 @@ def test_a_killed_search_goes_on(tmp_path):
 
 
 def test_trials_run_in_several_processes(tmp_path):
-    model = ModernNCAClassifier(**QUICK).tune(
+    model = ModernNCAClassifier(**TWO).tune(
         X, Y, trials=3, space=SMALL, storage=tmp_path, executor=Pool(2)
     )
     assert [trial.place for trial in model.tuning_] == [0, 1, 2]
