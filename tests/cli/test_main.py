@@ -10,6 +10,7 @@ import pytest
 
 from modernnca import __version__, load
 from modernnca.cli import run
+from modernnca.cli.main import COMMANDS
 
 SHELL = [sys.executable, "-m", "modernnca.cli"]
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -20,11 +21,20 @@ def test_the_version_is_said(shell):
 
 
 def test_every_command_explains_itself(shell):
-    for command in ("demo", "fit", "predict", "info"):
+    for command, told in COMMANDS.items():
         assert command in shell("--help").stdout
         result = shell(command, "-h")
         assert (result.exit_code, result.stderr) == (0, "")
-        assert "Usage: modernnca" in result.stdout
+        assert f"Usage: modernnca {command}" in result.stdout
+        assert told in " ".join(result.stdout.split())
+
+
+def test_what_only_explains_waits_for_no_heavy_import():
+    code = "import sys; from modernnca.cli.main import app; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    loaded = told.stdout.split()
+    assert "typer" in loaded
+    assert not {"torch", "sklearn", "pandas"} & set(loaded)
 
 
 @pytest.mark.parametrize("package", ["typer", "rich", "pyarrow"])
@@ -42,8 +52,8 @@ def test_without_the_extra_one_line_says_what_to_install(package, monkeypatch):
 
 def test_another_failed_import_is_not_hidden(monkeypatch):
     monkeypatch.delitem(sys.modules, "modernnca.cli.main")
-    monkeypatch.setitem(sys.modules, "modernnca.cli.demo", None)
-    with pytest.raises(ImportError, match=r"modernnca\.cli\.demo"):
+    monkeypatch.setitem(sys.modules, "modernnca.cli.failures", None)
+    with pytest.raises(ImportError, match=r"modernnca\.cli\.failures"):
         run()
 
 

@@ -1,6 +1,7 @@
 """The shell: `modernnca demo`, `fit`, `predict`, `info`, `tune`, `bench`, `study`."""
 
 import sys
+from importlib import import_module
 
 EXTRA = ("typer", "rich", "pyarrow")
 
@@ -8,6 +9,8 @@ EXTRA = ("typer", "rich", "pyarrow")
 def run() -> None:
     """Run the command that the shell was given; the console entry point."""
     try:
+        for name in EXTRA:
+            import_module(name)
         from modernnca.cli.main import app
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in EXTRA:

@@ -1,25 +1,36 @@
-"""The commands, nothing else."""
+"""The commands, nothing else.
 
-from typing import Annotated
+What they need takes seconds to import, and the help, the version and a typing error do
+without: a command is fetched when it is called, and takes its own options.
+"""
+
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from modernnca import __version__
-from modernnca.cli.demo import demo
 from modernnca.cli.failures import in_one_line
-from modernnca.cli.fit import fit
-from modernnca.cli.info import info
-from modernnca.cli.predict import predict
-from modernnca.cli.tune import tune
 from modernnca.errors import MissingExtraError
 
-app = typer.Typer(
-    name="modernnca",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+COMMANDS = {
+    "demo": "Learn from two small tables, beside k-NN and gradient boosting.",
+    "fit": "Learn to predict a column of a table, and save the model.",
+    "tune": "Search for good settings, learn with the best ones, and save the model.",
+    "predict": "Predict the target for each row of a table.",
+    "info": "Say what a saved model is, and how it was learned.",
+}
+_MANNERS: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+_TAKES_ALL: dict[str, Any] = {
+    "context_settings": {"ignore_unknown_options": True, "allow_extra_args": True},
+    "add_help_option": False,
+}
+
+app = typer.Typer(name="modernnca", no_args_is_help=True, **_MANNERS)
 
 
 def show_version(asked: bool) -> None:
@@ -41,11 +52,23 @@ def modernnca(
     """Nearest neighbors for tables, with a learned distance."""
 
 
-# It has options and a help of its own, and packages that other commands do without.
-@app.command(
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    add_help_option=False,
-)
+def _add(name: str, told: str) -> None:
+    """Add a command that is in the file of its name."""
+
+    @app.command(name, help=told, **_TAKES_ALL)
+    @in_one_line
+    def call(context: typer.Context) -> None:
+        alone = typer.Typer(**_MANNERS)
+        command = getattr(import_module(f"modernnca.cli.{name}"), name)
+        alone.command()(in_one_line(command))
+        alone(args=context.args, prog_name=f"modernnca {name}")
+
+
+for name, told in COMMANDS.items():
+    _add(name, told)
+
+
+@app.command(**_TAKES_ALL)
 @in_one_line
 def bench(context: typer.Context) -> None:
     """Put methods beside each other on many tables, by the paper's protocol."""
@@ -58,10 +81,7 @@ def bench(context: typer.Context) -> None:
     commands(args=context.args, prog_name="modernnca bench")
 
 
-@app.command(
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    add_help_option=False,
-)
+@app.command(**_TAKES_ALL)
 @in_one_line
 def study(context: typer.Context) -> None:
     """Run a table or figure of the paper again: `study NAME`, or `study all`."""
@@ -76,7 +96,3 @@ def study(context: typer.Context) -> None:
     if named_first and context.args[0] not in COMMANDS:
         context.args.insert(0, "run")
     commands(args=context.args, prog_name="modernnca study")
-
-
-for command in (demo, fit, tune, predict, info):
-    app.command()(in_one_line(command))
