@@ -13,7 +13,7 @@ from modernnca.core.encode import ENCODINGS
 from modernnca.core.losses import LOSSES
 from modernnca.core.samplers import SAMPLERS
 from modernnca.estimators.build import as_member
-from modernnca.estimators.settings import SCALES, Settings, settle
+from modernnca.estimators.settings import SCALES, Settings, for_machine
 from modernnca.table.categories import CATEGORIES
 from modernnca.table.numbers import NUMBERS
 from modernnca.train.optim import OPTIMIZERS
@@ -181,7 +181,7 @@ def test_by_default_a_large_table_has_one_network_on_a_cpu():
 
 def test_what_the_machine_decides_is_settled_by_it_and_the_task():
     found = {
-        (task, on_gpu): settle(Settings(), task, on_gpu=on_gpu)
+        (task, on_gpu): for_machine(Settings(), task, on_gpu=on_gpu)
         for task in ("classes", "numbers")
         for on_gpu in (True, False)
     }
@@ -189,7 +189,7 @@ def test_what_the_machine_decides_is_settled_by_it_and_the_task():
     assert (much.max_sampled, much.d_block) == (12_288, 512)
     assert {(s.max_sampled, s.d_block) for s in found.values()} == {(4096, 256)}
     paper = PRESETS["paper"]
-    assert settle(paper, "classes", on_gpu=True) == paper
+    assert for_machine(paper, "classes", on_gpu=True) == paper
     given = ModernNCAClassifier(max_sampled=100, d_block=7, device="cpu")._resolve()
     assert (given.max_sampled, given.d_block) == (100, 7)
     auto = ModernNCAClassifier(device="cpu")._resolve()

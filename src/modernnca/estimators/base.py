@@ -18,15 +18,15 @@ from modernnca.estimators.settings import (
     Settings,
     Task,
     check_value,
+    for_machine,
     resolve,
-    settle,
 )
 from modernnca.estimators.tuning import Given, tune_model
 from modernnca.estimators.weigh import usual_reach, weigh
 from modernnca.table.clock import Clock, learn_clock
 from modernnca.table.schema import read_table
 from modernnca.table.split import WAYS, hold_out, hold_out_late
-from modernnca.table.targets import read_target
+from modernnca.table.targets import ClassTarget, NumberTarget, read_target
 
 _CPU = torch.device("cpu")
 # With more, four networks take a CPU ten minutes and longer.
@@ -40,6 +40,7 @@ class BaseModernNCA(Learning):
     # What the classifier, the regressor and their relatives say differently.
 
     _task: Task  # what is predicted
+    _target_type: type[ClassTarget] | type[NumberTarget]
 
     def _weights(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
         """How much each row counts."""
@@ -225,7 +226,7 @@ class BaseModernNCA(Learning):
             learns_from=self._learns_from,
         )
         on_gpu = choose_device(self.device).type == "cuda"
-        return settle(settings, self._task, on_gpu=on_gpu)
+        return for_machine(settings, self._task, on_gpu=on_gpu)
 
     def _check_time(self) -> None:
         """What needs a time column does not go without one."""

@@ -51,7 +51,7 @@ def build_shape(settings: Settings, table: TableEncoder, number: int) -> NetShap
     if view == "as-is" and settings.clip:
         view = "clipped"
     settings = as_member(settings, number)
-    assert not isinstance(settings.d_block, str)  # settings.settle has seen to it
+    assert not isinstance(settings.d_block, str)  # settings.for_machine
     learned = settings.temperature == "learned"
     # Cosines differ by 2 at most: they need a start that tells neighbors apart.
     start = 0.1 if settings.distance == "cosine" else 1.0
@@ -81,7 +81,7 @@ def build_method(settings: Settings, learns_from: Task) -> Method:
     loss = LOSSES[settings.loss]
     objective = loss.classes if learns_from == "classes" else loss.numbers
     assert objective is not None  # settings.resolve has checked
-    assert not isinstance(settings.max_sampled, str)  # settings.settle has seen to it
+    assert not isinstance(settings.max_sampled, str)  # settings.for_machine
     hard = settings.prediction == "knn"
     return Method(
         distance=DISTANCES[settings.distance],

@@ -20,7 +20,6 @@ from modernnca.estimators.settings import batch_size_for
 from modernnca.estimators.wide import narrow, plainly
 from modernnca.table.encoder import EncodedTable, TableEncoder
 from modernnca.table.screen import Screened
-from modernnca.table.targets import ClassTarget, NumberTarget
 from modernnca.table.telling import telling_scales
 from modernnca.train.loop import History, Plan, train
 from modernnca.train.seeding import seeded
@@ -37,8 +36,7 @@ _FEW_ROWS, _SHARE_OF_FEW = 3000, 1 / 3
 class Learning(Answering):
     """What happens to networks in `fit`; see `base` for what comes before and after."""
 
-    target_: Any  # of the type below
-    _target_type: type[ClassTarget] | type[NumberTarget]
+    target_: Any  # of the type that `base` names
 
     def _judge(self, part: Part) -> Judge:
         """A function from votes (B, V) for the rows of `part` to (score, loss)."""

@@ -357,7 +357,7 @@ def batch_size_for(settings: Settings, n_rows: int) -> int:
     return 256 if n_rows < 32_000 and settings.n_blocks == 0 else 512
 
 
-def settle(settings: Settings, task: Task, *, on_gpu: bool) -> Settings:
+def for_machine(settings: Settings, task: Task, *, on_gpu: bool) -> Settings:
     """The same, with a number wherever the machine decides.
 
     For classes a GPU has time for more than a CPU, and that is worth it: where near
@@ -365,8 +365,8 @@ def settle(settings: Settings, task: Task, *, on_gpu: bool) -> Settings:
     end, and wide blocks suit large tables. For numbers neither gave anything
     (experiments/README.md).
 
-    >>> settled = settle(Settings(), "classes", on_gpu=True)
-    >>> settled.max_sampled, settled.d_block
+    >>> here = for_machine(Settings(), "classes", on_gpu=True)
+    >>> here.max_sampled, here.d_block
     (12288, 512)
     """
     much = on_gpu and task == "classes"
