@@ -45,6 +45,7 @@ METHODS: dict[str, tuple[str, dict]] = {
     "RealMLP": ("realmlp", {}),
     "TabM": ("tabm", {}),
 }
+BOOSTING = ["CatBoost", "LightGBM", "XGBoost"]
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
@@ -156,7 +157,7 @@ def worst(scores: pd.DataFrame) -> list[str]:
     loss = losses(scores)
     errs = scores.groupby("dataset")["higher"].first().loc[loss.index]
     loss = loss.where(~errs.astype(bool), loss.clip(lower=0.002), axis=0)
-    trees = loss[["CatBoost", "LightGBM", "XGBoost"]]
+    trees = loss[BOOSTING]
     paper, best = loss["ModernNCA, paper"], trees.min(axis=1)[trees.notna().all(axis=1)]
     behind, behind_best = (far_behind(loss["ModernNCA"], r) for r in (paper, best))
     pair = scores[scores["method"].isin(["ModernNCA", "ModernNCA, paper"])]

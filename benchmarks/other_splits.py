@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from accuracy import METHODS
+from accuracy import BOOSTING, METHODS
 from fits import main, records_of, tables_in
 from modernnca.bench.job import Job
 
 RECORDS = Path(__file__).parent / "other_splits.csv"
-OURS, BOOSTING = "ModernNCA", ["CatBoost", "LightGBM", "XGBoost"]
+OURS = "ModernNCA"
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,11 +144,7 @@ def records(
 
 def run(asked: argparse.Namespace) -> None:
     """Fit what is missing."""
-
-    def found(dataset: Dataset, seed: int) -> Iterator[dict[str, Any]]:
-        return records(dataset, seed, asked.rows)
-
-    add_missing(records_of(asked.rows), asked, found)
+    add_missing(records_of(asked.rows), asked, partial(records, n_rows=asked.rows))
 
 
 def add_missing(path: Path, asked: argparse.Namespace, records: Records) -> None:

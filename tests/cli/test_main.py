@@ -51,10 +51,16 @@ def test_without_the_extra_one_line_says_what_to_install(package, monkeypatch):
 
 
 def test_another_failed_import_is_not_hidden(monkeypatch):
-    monkeypatch.delitem(sys.modules, "modernnca.cli.main")
-    monkeypatch.setitem(sys.modules, "modernnca.cli.failures", None)
-    with pytest.raises(ImportError, match=r"modernnca\.cli\.failures"):
+    monkeypatch.setattr(sys, "argv", ["modernnca", "demo"])
+    monkeypatch.setitem(sys.modules, "modernnca.cli.demo", None)
+    with pytest.raises(ImportError, match=r"modernnca\.cli\.demo"):
         run()
+
+
+def test_a_file_may_have_the_name_of_an_option(shell):
+    told = shell("info", "--", "-h")
+    assert told.exit_code == 1
+    assert "There is no file '-h'" in told.stderr
 
 
 def test_ctrl_c_keeps_the_best_weights_and_saves_them(tmp_path, shop):

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from modernnca import __version__
 from modernnca.cli.failures import in_one_line
@@ -25,10 +26,15 @@ _MANNERS: dict[str, Any] = {
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-_TAKES_ALL: dict[str, Any] = {
-    "context_settings": {"ignore_unknown_options": True, "allow_extra_args": True},
-    "add_help_option": False,
-}
+
+
+class _TakesAll(TyperCommand):
+    """Leaves every word to the command that is fetched."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.args = list(args)
+        return args
+
 
 app = typer.Typer(name="modernnca", no_args_is_help=True, **_MANNERS)
 
@@ -55,8 +61,7 @@ def modernnca(
 def _add(name: str, told: str) -> None:
     """Add a command that is in the file of its name."""
 
-    @app.command(name, help=told, **_TAKES_ALL)
-    @in_one_line
+    @app.command(name, cls=_TakesAll, help=told, add_help_option=False)
     def call(context: typer.Context) -> None:
         alone = typer.Typer(**_MANNERS)
         command = getattr(import_module(f"modernnca.cli.{name}"), name)
@@ -68,7 +73,7 @@ for name, told in COMMANDS.items():
     _add(name, told)
 
 
-@app.command(**_TAKES_ALL)
+@app.command(cls=_TakesAll, add_help_option=False)
 @in_one_line
 def bench(context: typer.Context) -> None:
     """Put methods beside each other on many tables, by the paper's protocol."""
@@ -81,7 +86,7 @@ def bench(context: typer.Context) -> None:
     commands(args=context.args, prog_name="modernnca bench")
 
 
-@app.command(**_TAKES_ALL)
+@app.command(cls=_TakesAll, add_help_option=False)
 @in_one_line
 def study(context: typer.Context) -> None:
     """Run a table or figure of the paper again: `study NAME`, or `study all`."""
