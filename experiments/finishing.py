@@ -51,6 +51,7 @@ class Way(NamedTuple):
     share: float = 1.0  # of the epochs that led to the best
     epochs: int | None = None  # so many instead
     averaged: float = 2.0  # epochs over which the one without a block is averaged
+    few: float = 1.0  # of all that, where rows are few
 
 
 STOPPED = "not at all"
@@ -83,7 +84,7 @@ def finished(model: Any, way: Way) -> Iterator[None]:
     settings, best = model.settings_, model.best_epochs_
     names = ("_FINISHING_RATE", "_AVERAGED_FINISHING", "_SHARE_OF_FEW")
     before = [getattr(learning, name) for name in names]
-    for name, value in zip(names, (way.rate, way.averaged, 1.0), strict=True):
+    for name, value in zip(names, (way.rate, way.averaged, way.few), strict=True):
         setattr(learning, name, value)
     model.settings_ = replace(settings, finishing=way.share)
     if way.epochs is not None:

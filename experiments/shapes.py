@@ -11,13 +11,13 @@ deviation), and the log-loss of the votes. `judge` prints ratios to all with a b
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from finishing import WAYS, add_missing, commands_of, finished, scores, table_of
+from finishing import WAYS, Way, add_missing, commands_of, finished, scores, table_of
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 from modernnca.bench.dataset import Dataset
@@ -45,14 +45,21 @@ MIXES = (
 )
 
 
-class Shaped(NamedTuple):
-    """What members of one shape say: votes (M, B, V)."""
+class Said(NamedTuple):
+    """What members say: votes (M, B, V)."""
 
     held: np.ndarray  # of the held-out rows, before they have seen these
     test: np.ndarray
 
+    def of(self, members: Sequence[int]) -> "Said":
+        """What some of them say."""
+        return Said(self.held[members], self.test[members])
 
-def shaped(model: Any, parts: list[tuple[pd.DataFrame, np.ndarray]]) -> Shaped:
+
+Parts = list[tuple[pd.DataFrame, np.ndarray]]
+
+
+def said_of_each(model: Any, parts: Parts, way: Way) -> Said:
     """Fit, and let finish."""
 
     def votes(X: pd.DataFrame) -> np.ndarray:
@@ -63,8 +70,18 @@ def shaped(model: Any, parts: list[tuple[pd.DataFrame, np.ndarray]]) -> Shaped:
     model._remember(whole.take(np.arange(len(parts[0][1]))), nets)
     held = votes(parts[1][0])
     model._remember(whole, nets)
-    with finished(model, WAYS["as many, rate 0.3"]):
-        return Shaped(held, votes(parts[2][0]))
+    with finished(model, way):
+        return Said(held, votes(parts[2][0]))
+
+
+def scores_of(model: Any, said: Said, parts: Parts) -> dict[str, float]:
+    """What members are worth together, weighed by what they say of held-out rows."""
+    held_values, values = (model._values(y).numpy() for _, y in parts[1:])
+    numbers = values.shape[1] == 1
+    weights = weigh(said.held, held_values, classes=not numbers)
+    reach = usual_reach(said.held) if numbers else np.inf
+    votes = (said.test * counts(said.test, weights, reach)[..., None]).sum(0)
+    return scores(votes, values)
 
 
 def records(dataset: Dataset, seed: int) -> Iterator[dict[str, Any]]:
@@ -78,20 +95,16 @@ def records(dataset: Dataset, seed: int) -> Iterator[dict[str, Any]]:
     found = {}
     for name, shape in SHAPES.items():
         model = kind(preset="default", finishing=0.0, random_state=seed, **shape)
-        found[name] = shaped(model, parts)
+        found[name] = said_of_each(model, parts, WAYS["as many, rate 0.3"])
         if model.fallback_ is not None:
             return
-    held_values, values = (model._values(y).numpy() for _, y in parts[1:])
     told = {"dataset": dataset.name, "seed": seed, "task": dataset.task}
     for mix in MIXES:
         names = mix.split(", ")
         members = [found[name] for name in (names[0], *names)]
         held = np.stack([member.held[i] for i, member in enumerate(members)])
         test = np.stack([member.test[i] for i, member in enumerate(members)])
-        weights = weigh(held, held_values, classes=not numbers)
-        reach = usual_reach(held) if numbers else np.inf
-        votes = (test * counts(test, weights, reach)[..., None]).sum(0)
-        yield {**told, "way": mix, **scores(votes, values)}
+        yield {**told, "way": mix, **scores_of(model, Said(held, test), parts)}
 
 
 def run(asked: argparse.Namespace) -> None:

@@ -186,14 +186,17 @@ def test_what_the_machine_decides_is_settled_by_it_and_the_task():
         for on_gpu in (True, False)
     }
     much = found.pop(("classes", True))
-    assert (much.max_sampled, much.d_block) == (12_288, 512)
-    assert {(s.max_sampled, s.d_block) for s in found.values()} == {(4096, 256)}
+
+    def chosen(settings):
+        return settings.max_sampled, settings.d_block, settings.n_members
+
+    assert chosen(much) == (12_288, 512, 8)
+    assert {chosen(settings) for settings in found.values()} == {(4096, 256, 4)}
     paper = PRESETS["paper"]
     assert for_machine(paper, "classes", on_gpu=True) == paper
-    given = ModernNCAClassifier(max_sampled=100, d_block=7, device="cpu")._resolve()
-    assert (given.max_sampled, given.d_block) == (100, 7)
-    auto = ModernNCAClassifier(device="cpu")._resolve()
-    assert (auto.max_sampled, auto.d_block) == (4096, 256)
+    given = {"max_sampled": 100, "d_block": 7, "n_members": 3}
+    assert chosen(ModernNCAClassifier(**given, device="cpu")._resolve()) == (100, 7, 3)
+    assert chosen(ModernNCAClassifier(device="cpu")._resolve()) == (4096, 256, 4)
 
 
 def test_members_differ_in_depth_and_none_is_deep_where_there_are_no_blocks():

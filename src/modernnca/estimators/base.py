@@ -81,7 +81,9 @@ class BaseModernNCA(Learning):
         self.settings_ = self._resolve(len(given))
         fit_part, stop_part = self._hold_out(given, eval_set, rng)
         self.clock_ = self._learn_clock(fit_part, stop_part)
-        seeds = rng.randint(2**31 - 1, size=self.settings_.n_members).tolist()
+        n_members = self.settings_.n_members
+        assert not isinstance(n_members, str)  # settings.for_machine
+        seeds = rng.randint(2**31 - 1, size=n_members).tolist()
 
         ends = began + (np.inf if self.time_limit is None else self.time_limit)
         full = self.settings_.refit == "full" and stop_part is not None

@@ -80,7 +80,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         validation_rows: which ones: "random", or by the time column the "last", or
             "blocks", the last ones of each of ten stretches of time.
         time_limit: seconds that `fit` may take; kept to within one step.
-        n_members: how many networks; their votes are averaged.
+        n_members: how many networks ("by-machine": 8 for classes on a GPU, else 4);
+            their votes are averaged.
         variety: the members are "alike" but for the seed, or "mixed": each sees the
             numbers in another way (as they are, bent, ranked).
         weigh: members that err less on the held-out rows count for more; one whose

@@ -83,7 +83,7 @@ class Settings:
     validation_rows: str = "random"
     time_features: str = "seasons"
     past_only: str = "prediction"
-    n_members: int = 4
+    n_members: int | str = "by-machine"
     variety: str = "mixed"
     weigh: bool = True
     refit: str | None = "remember"
@@ -252,6 +252,7 @@ _WORDS: dict[str, tuple[Any, ...]] = {
     "temperature": ("learned",),
     "max_sampled": (None, "by-machine"),
     "d_block": ("by-machine",),
+    "n_members": ("by-machine",),
     "n_knots": (None,),
     "max_judges": (None,),
     "batch_size": ("by-size",),
@@ -362,17 +363,18 @@ def for_machine(settings: Settings, task: Task, *, on_gpu: bool) -> Settings:
 
     For classes a GPU has time for more than a CPU, and that is worth it: where near
     rows are nearly alike, a vote is better learned among as many as will vote in the
-    end, and wide blocks suit large tables. For numbers neither gave anything
-    (experiments/README.md).
+    end, wide blocks suit large tables, and a second turn of members is surer. For
+    numbers all that gave little (experiments/README.md).
 
     >>> here = for_machine(Settings(), "classes", on_gpu=True)
-    >>> here.max_sampled, here.d_block
-    (12288, 512)
+    >>> here.max_sampled, here.d_block, here.n_members
+    (12288, 512, 8)
     """
     much = on_gpu and task == "classes"
     values: dict[str, Any] = {
         "max_sampled": 12_288 if much else 4096,
         "d_block": 512 if much else 256,
+        "n_members": 8 if much else 4,
     }
     asked = {n: v for n, v in values.items() if getattr(settings, n) == "by-machine"}
     return replace(settings, **asked)
