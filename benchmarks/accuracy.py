@@ -193,8 +193,9 @@ def listed(ratios: pd.Series) -> str:
 def judge(asked: argparse.Namespace) -> None:
     """Write what the stores hold as a table, and what it says."""
     new = lines_of(asked.store)
-    old = new[:0] if asked.anew else pd.read_csv(HERE / "accuracy.csv")
-    lines = joined(new, old)
+    old = pd.read_csv(HERE / "accuracy.csv")
+    old = old[:0] if asked.anew else old
+    lines = joined(new, old) if len(new) else old
     lines.to_csv(HERE / "accuracy.csv", index=False, float_format="%.6g")
     n_tables = lines.loc[lines["method"] == "ModernNCA", "dataset"].nunique()
     told = f"{n_tables} tables, {len(lines)} fits; ratios below 1: ours is better."

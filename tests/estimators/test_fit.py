@@ -1,6 +1,7 @@
 """What fit promises: the same model from the same seed, in time, whatever the table."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -166,6 +167,14 @@ def test_verbose_shows_a_progress_bar(capsys):
     assert "3/3" in said
     assert "finish" in said
     assert "nan" not in said  # of what nobody judges the loss is shown
+
+
+def test_the_bar_names_the_score_and_shows_errors_as_errors(capsys):
+    model = ModernNCARegressor(verbose=1, **QUICK).fit(FRAME, NUMBERS)
+    best = model.history_[model.best_epochs_[0] - 1]
+    said = capsys.readouterr().err
+    assert f"best {-best.score:.4g} at {best.epoch}" in said
+    assert re.search(r"rmse \d", said)
 
 
 def test_an_eval_set_decides_when_to_stop():

@@ -189,7 +189,7 @@ def test_verbose_shows_trials_and_the_best_score(capsys):
     model.tune(FRAME, LABELS, trials=2, space=SMALL, time_limit=60)
     shown = capsys.readouterr().err
     assert "tune: 100%" in shown
-    assert f"best {model.best_score_:.4g}, " in shown
+    assert f"best accuracy {model.best_score_:.4g}, " in shown
     assert " s left" in shown
 
 

@@ -6,8 +6,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-# Their scores are negated inside, so that higher is better.
-_ERRORS = ("log-loss", "rmse", "mae")
+from modernnca.table.metrics import in_words
+
 _FALLBACKS = {"knn": "plain k-NN", "constant": "a constant"}
 _ENDINGS = {
     "patience": "no better score since",
@@ -69,18 +69,9 @@ def training_in_words(model: Any) -> list[str]:
         head = f"network {member + 1}: " if len(model.best_epochs_) > 1 else ""
         said = "no epoch was judged"
         if best:
-            score = score_in_words(metric, epochs[best - 1].score)
+            score = in_words(metric, epochs[best - 1].score)
             said = f"validation {score} at epoch {best} of {len(epochs)}"
         lines.append(f"{head}{said} ({end})")
     if model.fallback_ is not None:
         lines.append(f"{_FALLBACKS[model.fallback_]} did better, and answers instead")
     return lines
-
-
-def score_in_words(metric: str, score: float) -> str:
-    """Name the score; errors are shown as errors.
-
-    >>> score_in_words("rmse", -53.21), score_in_words("accuracy", 0.975)
-    ('rmse 53.21', 'accuracy 0.975')
-    """
-    return f"{metric} {-score if metric in _ERRORS else score:.4g}"

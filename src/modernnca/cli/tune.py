@@ -9,8 +9,9 @@ import typer
 from modernnca.cli import options
 from modernnca.cli.lesson import read_lesson
 from modernnca.cli.paths import check_output
-from modernnca.cli.screen import new_table, score_in_words, show
+from modernnca.cli.screen import new_table, show
 from modernnca.cli.task import Task
+from modernnca.table.metrics import in_words
 
 
 def tune(
@@ -93,9 +94,9 @@ def _report(model: Any, metric: str | None) -> None:
         error = " ".join(failed[0].error.split())
         typer.echo(f"The first that failed, number {failed[0].place}, said: {error}")
     name = metric or ("accuracy" if hasattr(model, "classes_") else "rmse")
-    tuned = f"tuned {score_in_words(name, model.best_score_)}"
+    tuned = f"tuned {in_words(name, model.best_score_)}"
     if default is not None and default.state == "done":
-        tuned = f"default {score_in_words(name, default.score)}, {tuned}"
+        tuned = f"default {in_words(name, default.score)}, {tuned}"
     typer.echo(f"On the held-out rows: {tuned}.")
 
 

@@ -225,7 +225,9 @@ class Learning(Answering):
             checkpoint = self._checkpoint(number, refit=not plan.judged)
             resume = checkpoint.read(seed, fit, self.settings_)
             keep = checkpoint.write
-        with progress(title, plan.max_epochs, shown=self.verbose > 0) as bars:
+        metric, shown = self.settings_.stopping_metric, self.verbose > 0
+        assert not isinstance(metric, tuple)  # settings.resolve
+        with progress(title, plan.max_epochs, metric, shown=shown) as bars:
             return train(
                 learner,
                 plan,

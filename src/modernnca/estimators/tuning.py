@@ -19,7 +19,7 @@ from modernnca._named import named
 from modernnca.estimators.parts import Part
 from modernnca.estimators.settings import Settings, check_value
 from modernnca.estimators.spaces import space_for
-from modernnca.table.metrics import METRICS
+from modernnca.table.metrics import METRICS, in_words
 from modernnca.table.schema import RawTable
 from modernnca.train.loop import Epoch
 from modernnca.tune.ledger import Trial
@@ -103,7 +103,7 @@ def tune_model(
     space = _space_of(subject, space)
     metric = _metric_of(subject, metric)
     parts = _parts(subject, given)
-    with _progress(trials, limit, shown=model.verbose > 0) as on_trial:
+    with _progress(trials, limit, metric, shown=model.verbose > 0) as on_trial:
         found = search(
             TrialScore(subject, given, parts[1], metric),
             space,
@@ -243,7 +243,7 @@ def _for_now(model: Any, **arguments: Any) -> Iterator[None]:
 
 @contextmanager
 def _progress(
-    trials: int, limit: float, *, shown: bool
+    trials: int, limit: float, metric: Metric, *, shown: bool
 ) -> Iterator[Callable[[Trial], None] | None]:
     """Give a function that draws a bar of trials while the block runs, if `shown`."""
     if not shown:
@@ -258,7 +258,8 @@ def _progress(
                 so_far = max(so_far, trial.score)
             left = max(0.0, ends - time.monotonic())
             said = "" if math.isinf(left) else f", {left:.0f} s left"
-            bar.set_postfix_str(f"best {so_far:.4g}{said}", refresh=False)
+            best = "none" if math.isinf(so_far) else in_words(metric, so_far)
+            bar.set_postfix_str(f"best {best}{said}", refresh=False)
             bar.update()
 
         yield draw

@@ -101,3 +101,14 @@ METRICS: dict[str, Metric] = {
         Metric("r2", "numbers", r2),
     )
 }
+_ERRORS = ("log-loss", "rmse", "mae")
+
+
+def in_words(metric: str | Callable, score: float) -> str:
+    """Name a score; errors are shown as errors, and a function's is just a score.
+
+    >>> in_words("rmse", -53.21), in_words("accuracy", 0.975), in_words(max, 0.5)
+    ('rmse 53.21', 'accuracy 0.975', 'score 0.5')
+    """
+    name = "score" if callable(metric) else metric
+    return f"{name} {-score if name in _ERRORS else score:.4g}"
