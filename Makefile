@@ -24,9 +24,10 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-# One thread in each of two workers: small matrices gain nothing from more.
+# One thread in each: small matrices gain nothing from more. Three workers suit two cores,
+# for many tests wait: for a process to start, for a cluster, for a lock.
 tests: $(READY) browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 --dist worksteal $(ARGS)
 
 browser:
 	@if [ -z "$(CHROMIUM)" ]; then \

@@ -111,7 +111,7 @@ def test_status_of_nothing_says_what_makes_a_store(tmp_path):
 
 
 def test_a_run_killed_twice_ends_with_the_records_of_a_whole_one(tmp_path):
-    arguments = [*RUN, "--seeds", "1", "--methods", "knn,random-forest,mlp"]
+    arguments = [*RUN, "--seeds", "1", "--methods", "knn,random-forest,svm"]
     pool = [sys.executable, "-m", "modernnca.cli", *arguments, "--executor", "pool"]
     pool += ["--workers", "2", "--store", str(tmp_path / "killed")]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
