@@ -35,11 +35,11 @@ SMALL = {
     "n_blocks": 2,
     "n_layers": 2,
     "n_mates": 64,
-    "n_members": 4,
+    "n_members": 2,
     "n_trees": 128,
 }
 # Rates for methods that by default take many small steps.
-RATES = {"node": 0.03, "danets": 0.008}
+RATES = {"node": 0.03, "danets": 0.008, "saint": 0.001}
 WITHOUT_CHANCE = ("knn", "svm")
 LINEAR = ("svm", "nca")
 LABELS = np.array(["no", "yes", "Maybe", "0", "unheard of", "ß", "g", "h", "i", "j"])

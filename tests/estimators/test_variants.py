@@ -114,7 +114,8 @@ def test_a_variant_learns(settings):
 def test_a_variant_learns_numbers(settings):
     X, y = load_diabetes(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, random_state=0)
-    model = ModernNCARegressor(**settings, max_epochs=30, random_state=0).fit(X, y)
+    model = ModernNCARegressor(**TWO, **settings, max_epochs=30, random_state=0)
+    model.fit(X, y)
     assert model.score(X_test, y_test) > 0.2
 
 
