@@ -38,7 +38,7 @@ SMALL = {
     "n_members": 2,
     "n_trees": 128,
 }
-# Rates for methods that by default take many small steps.
+# Rates at which single methods learn in few steps.
 RATES = {"node": 0.03, "danets": 0.008, "saint": 0.001}
 WITHOUT_CHANCE = ("knn", "svm")
 LINEAR = ("svm", "nca")

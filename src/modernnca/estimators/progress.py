@@ -28,12 +28,13 @@ def progress(
 
         def draw(epoch: Epoch) -> None:
             nonlocal best
-            told = in_words(metric, epoch.score)
-            if epoch.best:
-                best = f"{told.split()[-1]} at {epoch.epoch}"
-            told = f"{told}, best {best}"
             if math.isnan(epoch.score):  # nobody judges
                 told = f"loss {epoch.train_loss:.4g}"
+            else:
+                told = in_words(metric, epoch.score)
+                if epoch.best:
+                    best = f"{told.split()[-1]} at {epoch.epoch}"
+                told = f"{told}, best {best}"
             bar.set_postfix_str(told, refresh=False)
             bar.update(epoch.epoch - bar.n)
 
