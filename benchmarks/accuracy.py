@@ -85,6 +85,8 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
 def joined(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     """Lines of old fits, but where there are new ones instead; in order."""
     fit = ["dataset", "method", "seed"]
+    # None alone would make a column of objects, which are written unrounded.
+    new = new.astype(dict.fromkeys([*SCORES, "ece"], float))
     again = new.loc[new["method"] == "ModernNCA", "dataset"]
     old = old[(old["method"] != "ModernNCA") | ~old["dataset"].isin(again)]
     found = pd.concat([new, old]).drop_duplicates(fit).sort_values(fit)
