@@ -148,6 +148,23 @@ def test_a_file_from_a_newer_version_says_so(saved):
     )
 
 
+@pytest.mark.parametrize("n_members", [4, 5])
+def test_members_of_kinds_that_are_no_more_are_refused(n_members, saved):
+    model = ModernNCAClassifier(n_members=n_members, max_epochs=1, random_state=0)
+    model.fit(FRAME, LABELS).save(saved)
+    expected = load(saved).predict_proba(FRAME)
+    write_tree(saved, {**read_tree(saved), "format": 1})
+    if n_members == 4:
+        assert np.array_equal(load(saved).predict_proba(FRAME), expected)
+        return
+    with pytest.raises(ModelFileError) as caught:
+        load(saved)
+    assert str(caught.value) == (
+        f"{str(saved)!r} does not describe a model: its members after the fourth are "
+        "of kinds that are no more; fit it again"
+    )
+
+
 class Bomb:
     """Pickled, it would leave a file behind when loaded."""
 

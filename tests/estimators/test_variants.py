@@ -1,5 +1,7 @@
 """Every variant of the paper runs on the same estimator, by name."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
@@ -203,11 +205,19 @@ def test_what_the_machine_decides_is_settled_by_it_and_the_task():
 def test_members_differ_in_depth_and_none_is_deep_where_there_are_no_blocks():
     def depths(n_blocks):
         settings = Settings(n_blocks=n_blocks)
-        return [as_member(settings, number).n_blocks for number in range(5)]
+        return [as_member(settings, number).n_blocks for number in range(9)]
 
-    assert depths(1) == [0, 1, 1, 2, 0]
-    assert depths(2) == [0, 2, 2, 4, 0]
-    assert depths(0) == [0] * 5
+    assert depths(1) == [0, 1, 1, 2, 0, 1, 0, 2, 0]
+    assert depths(2) == [0, 2, 2, 4, 0, 2, 0, 4, 0]
+    assert depths(0) == [0] * 9
+
+
+def test_two_members_of_the_second_turn_look_closer():
+    settings = Settings(frequency_scale=0.1)
+    scales = [as_member(settings, number).frequency_scale for number in range(8)]
+    assert scales == pytest.approx([0.1] * 5 + [0.45] * 2 + [0.1])
+    alike = replace(settings, variety="alike")
+    assert {as_member(alike, number).frequency_scale for number in range(8)} == {0.1}
 
 
 @pytest.mark.parametrize("clip", [True, False])

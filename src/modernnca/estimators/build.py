@@ -18,15 +18,22 @@ class Kind(NamedTuple):
     changes: dict[str, Any]  # of the settings
     view: str = "as-is"  # of the numbers
     deep: bool = False  # twice as many blocks
+    fine: bool = False  # higher frequencies
 
 
+_FINENESS = 4.5  # of the frequencies' scale
+_BARE = {"n_blocks": 0, "averaging": 0.0}
 # The members, in turn. One without a block, whose weights are not averaged, is the
-# paper's own; where it is better, it is much better, and so is a deep one
-# (experiments/README.md).
+# paper's own; where it is better, it is much better, and so is a deep one. All eight are
+# better than the first four twice (experiments/README.md).
 _MIXED = (
-    Kind({"n_blocks": 0, "averaging": 0.0}),
+    Kind(_BARE),
     Kind({}, "ranked"),
     Kind({}, "bent"),
+    Kind({}, deep=True),
+    Kind(_BARE, "ranked"),
+    Kind({}, "ranked", fine=True),
+    Kind(_BARE, fine=True),
     Kind({}, deep=True),
 )
 _KINDS: dict[str, tuple[Kind, ...]] = {"alike": (Kind({}),), "mixed": _MIXED}
@@ -42,6 +49,9 @@ def as_member(settings: Settings, number: int) -> Settings:
     kind = _kind(settings, number)
     if kind.deep:
         settings = replace(settings, n_blocks=2 * settings.n_blocks)
+    if kind.fine:
+        scale = _FINENESS * settings.frequency_scale
+        settings = replace(settings, frequency_scale=scale)
     return replace(settings, **kind.changes)
 
 

@@ -35,7 +35,7 @@ from modernnca.table.screen import Screened
 from modernnca.train.loop import Epoch
 
 # Raised when an older reader could not make sense of a file.
-FORMAT = 1
+FORMAT = 2
 
 # The only classes that a file may name.
 ESTIMATORS: dict[str, type[BaseModernNCA]] = {
@@ -119,8 +119,16 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
     }
 
 
+def _has_second_turn(tree: dict[str, Any]) -> bool:
+    return tree["settings"]["variety"] == "mixed" and len(tree["members"]) > 4
+
+
 def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
     """The reverse of `_state`."""
+    if tree["format"] == 1 and _has_second_turn(tree):
+        raise ValueError(
+            "its members after the fourth are of kinds that are no more; fit it again"
+        )
     model = ESTIMATORS[tree["estimator"]](**tree["params"])
     model._device = choose_device(device)
     settings = tree["settings"]
