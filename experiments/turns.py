@@ -3,7 +3,7 @@
     python experiments/turns.py run --data DIR [--tables a,b] [--seeds 2]
     python experiments/turns.py judge
 
-Twelve members are fitted and finish: those of the default in two turns, and a third
+Twelve members are fitted and finish: the first four of the default twice, and a third
 turn in which all but the first have more blocks. `run` adds to turns.csv what is not
 there yet, one line for each of the SETS of them: the error or the RMSE (over the
 target's deviation), and the log-loss of the votes. `judge` prints ratios to a single
@@ -25,8 +25,9 @@ from modernnca.bench.splits import split_rows
 from modernnca.estimators import build, learning
 
 RECORDS = Path(__file__).parent / "turns.csv"
+FOUR = build._MIXED[:4]
 DEEP = (
-    build._MIXED[0],
+    FOUR[0],
     build.Kind({}, "ranked", deep=True),
     build.Kind({}, "bent", deep=True),
     build.Kind({"n_blocks": 3}),
@@ -42,21 +43,36 @@ SETS = {
 }
 
 
-def records(dataset: Dataset, seed: int) -> Iterator[dict[str, Any]]:
-    """One record for each set, on one table; none where learning was in vain."""
+Kinds = tuple[build.Kind, ...]
+Sets = dict[str, list[int]]
+
+
+def records_of(
+    dataset: Dataset, seed: int, kinds: Kinds, sets: Sets
+) -> Iterator[dict[str, Any]]:
+    """One record for each set of members, on one table; none if learning was in vain.
+
+    Members are of the kinds given, one of each.
+    """
     split = split_rows(dataset, "given")
     parts = [(dataset.X.iloc[p], dataset.y[p]) for p in split]
     numbers = dataset.task == "regression"
-    kind = ModernNCARegressor if numbers else ModernNCAClassifier
-    build._KINDS["mixed"] = (*build._MIXED, *build._MIXED, *DEEP)
-    model = kind(preset="default", n_members=12, finishing=0.0, random_state=seed)
+    estimator = ModernNCARegressor if numbers else ModernNCAClassifier
+    build._KINDS["mixed"] = kinds
+    settings = {"preset": "default", "n_members": len(kinds), "finishing": 0.0}
+    model = estimator(**settings, random_state=seed)
     as_default = Way(learning._FINISHING_RATE, few=learning._SHARE_OF_FEW)
     said = said_of_each(model, parts, as_default)
     if model.fallback_ is not None:
         return
     told = {"dataset": dataset.name, "seed": seed, "task": dataset.task}
-    for name, members in SETS.items():
+    for name, members in sets.items():
         yield {**told, "way": name, **scores_of(model, said.of(members), parts)}
+
+
+def records(dataset: Dataset, seed: int) -> Iterator[dict[str, Any]]:
+    """One record for each set, on one table."""
+    return records_of(dataset, seed, (*FOUR, *FOUR, *DEEP), SETS)
 
 
 def run(asked: argparse.Namespace) -> None:
