@@ -24,8 +24,8 @@ class Kind(NamedTuple):
 _FINENESS = 4.5  # of the frequencies' scale
 _BARE = {"n_blocks": 0, "averaging": 0.0}
 # The members, in turn. One without a block, whose weights are not averaged, is the
-# paper's own; where it is better, it is much better, and so is a deep one. All eight are
-# better than the first four twice (experiments/README.md).
+# paper's own; where it is better, it is much better, and so is a deep one. All eight
+# are better than the first four twice (experiments/README.md).
 _MIXED = (
     Kind(_BARE),
     Kind({}, "ranked"),
