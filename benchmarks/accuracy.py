@@ -8,7 +8,8 @@ the given split of a table or 64/16/20 drawn with seed 0. Boosting grows 2,000 r
 stops by val, and is then refitted on train and val for as many rounds. `run` goes on
 where it was interrupted; small tables come first, and all of them with the first seed.
 Stores of several machines can be judged together. For a cap on the training rows, and
-for machines without Parquet, see portable.py.
+for machines without Parquet, see portable.py. On a machine without a GPU the method
+"ModernNCA, as on a GPU" is the default for classes with the sizes that it has on one.
 
 `judge` writes accuracy.csv (one line for each fit) and accuracy.md beside this file.
 Fits that the stores hold take the place of the same ones in accuracy.csv, and the
@@ -46,6 +47,10 @@ METHODS: dict[str, tuple[str, dict]] = {
     "TabM": ("tabm", {}),
 }
 BOOSTING = ["CatBoost", "LightGBM", "XGBoost"]
+# What the default is for classes on a GPU, to be asked for where there is none.
+AS_ON_GPU = "ModernNCA, as on a GPU"
+_SIZES = {"n_members": 8, "d_block": 512, "max_sampled": 12_288}
+RUNNABLE = {**METHODS, AS_ON_GPU: ("modernnca", {"preset": "default", **_SIZES})}
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
@@ -56,7 +61,7 @@ def jobs(asked: argparse.Namespace) -> list[Job]:
         for seed in range(asked.seeds)
         for table in tables_in(asked.data, asked.tables)
         for label in labels
-        for method, settings in [METHODS[label]]
+        for method, settings in [RUNNABLE[label]]
     ]
 
 
@@ -67,7 +72,9 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
             "dataset": record.job.dataset,
             "task": record.task,
             "third": third(record.job.dataset),
-            "method": record.job.label,
+            "method": "ModernNCA"
+            if record.job.label == AS_ON_GPU
+            else record.job.label,
             "seed": record.job.seed,
             "status": record.status,
             **{name: record.scores.get(name) for name in SCORES},
@@ -77,7 +84,7 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
             "commit": record.provenance.get("commit"),
         }
         for record in records_of(stores, arrays=True)
-        if record.job.label in METHODS
+        if record.job.label in RUNNABLE
     ]
     return pd.DataFrame(lines)
 

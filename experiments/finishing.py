@@ -131,7 +131,8 @@ def records(
     parts = [(dataset.X.iloc[p], dataset.y[p]) for p in split]
     numbers = dataset.task == "regression"
     kind = ModernNCARegressor if numbers else ModernNCAClassifier
-    model = kind(preset="default", n_members=4, finishing=0.0, random_state=seed)
+    settings = {"preset": "default", "n_members": 4, "forest_member": False}
+    model = kind(**settings, finishing=0.0, random_state=seed)
     model.fit(*parts[0], eval_set=parts[1])
     told = {"dataset": dataset.name, "seed": seed, "task": dataset.task}
     X, values = parts[2][0], model._values(parts[2][1]).numpy()

@@ -94,7 +94,7 @@ def records(dataset: Dataset, seed: int) -> Iterator[dict[str, Any]]:
     build._KINDS["mixed"] = tuple(k._replace(deep=False) for k in build._MIXED[:4])
     found = {}
     for name, shape in SHAPES.items():
-        shape = {"n_members": 4, "finishing": 0.0, **shape}
+        shape = {"n_members": 4, "finishing": 0.0, "forest_member": False, **shape}
         model = kind(preset="default", random_state=seed, **shape)
         found[name] = said_of_each(model, parts, WAYS["as many, rate 0.3"])
         if model.fallback_ is not None:

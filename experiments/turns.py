@@ -59,8 +59,8 @@ def records_of(
     numbers = dataset.task == "regression"
     estimator = ModernNCARegressor if numbers else ModernNCAClassifier
     build._KINDS["mixed"] = kinds
-    settings = {"preset": "default", "n_members": len(kinds), "finishing": 0.0}
-    model = estimator(**settings, random_state=seed)
+    settings = {"preset": "default", "n_members": len(kinds), "forest_member": False}
+    model = estimator(**settings, finishing=0.0, random_state=seed)
     as_default = Way(learning._FINISHING_RATE, few=learning._SHARE_OF_FEW)
     said = said_of_each(model, parts, as_default)
     if model.fallback_ is not None:

@@ -150,7 +150,8 @@ def test_a_file_from_a_newer_version_says_so(saved):
 
 @pytest.mark.parametrize("n_members", [4, 5])
 def test_members_of_kinds_that_are_no_more_are_refused(n_members, saved):
-    model = ModernNCAClassifier(n_members=n_members, max_epochs=1, random_state=0)
+    settings = {"n_members": n_members, "forest_member": False}
+    model = ModernNCAClassifier(**settings, max_epochs=1, random_state=0)
     model.fit(FRAME, LABELS).save(saved)
     expected = load(saved).predict_proba(FRAME)
     write_tree(saved, {**read_tree(saved), "format": 1})

@@ -94,7 +94,7 @@ def test_it_goes_gently():
 
 def test_without_time_the_weights_stay():
     model = fit(finishing=0.0)
-    nets = [member.net for member in model.members_]
+    nets = model._networks()
     before = [copy.deepcopy(net.state_dict()) for net in nets]
     over = time.monotonic() - 1.0
     model._finish(model.remembered_, nets, [0, 1], (over - 1.0, over))

@@ -138,5 +138,5 @@ def test_the_shares_of_neighbors_make_the_prediction(weighed, tmp_path):
 def test_a_retrained_member_counts_as_the_one_before():
     model = ModernNCAClassifier(refit="full", guard=False, **QUICK)
     model.fit(X, Y > 0)
-    assert len(model.member_weights_) == len(model.members_) == 4
+    assert len(model.member_weights_) == len(model.members_) == 5  # and a forest
     assert sum(model.member_weights_) == pytest.approx(1)

@@ -11,6 +11,7 @@ from modernnca._named import named
 from modernnca.core.embed import EMBEDDINGS, BlockShape, CodedLinear, learned_scale
 from modernnca.core.encode import ENCODINGS, EncodingShape
 from modernnca.core.knots import Cells
+from modernnca.core.leaves import Leaves
 from modernnca.core.rows import Rows
 from modernnca.core.views import VIEWS
 
@@ -89,6 +90,11 @@ class Net(nn.Module):
         """What distances are divided by; always positive."""
         return self.log_temperature.exp()
 
+    @property
+    def n_cells(self) -> int:
+        """What a row costs: an encoded number takes hundreds of bytes."""
+        return max(1, self.shape.n_numbers)
+
     def forward(self, rows: Rows) -> Tensor:
         """Embed N rows: (N, D)."""
         encoded = self._encode(rows.numbers)
@@ -131,8 +137,11 @@ class Net(nn.Module):
         return self.blocks(self.linear.add_last(summed, rows.plain, rows.codes))
 
 
+Embedding = Net | Leaves
+
+
 @contextmanager
-def evaluating(net: Net) -> Iterator[None]:
+def evaluating(net: Embedding) -> Iterator[None]:
     """Without a gradient and in evaluation mode; afterwards as before."""
     was_training = net.training
     net.eval()
@@ -151,13 +160,9 @@ def _embed_in_parts(
     return torch.cat([embed(slice(start, start + n_at_once)) for start in starts])
 
 
-def embed_all(net: Net, rows: Rows, *, n_cells: int = 2**18) -> Tensor:
-    """Embed many rows without a gradient, some at a time, in evaluation mode.
-
-    At most `n_cells` numbers of the table are encoded at once: an encoded number takes
-    hundreds of bytes.
-    """
-    n_at_once = max(1, n_cells // max(1, net.shape.n_numbers))
+def embed_all(net: Embedding, rows: Rows, *, n_cells: int = 2**18) -> Tensor:
+    """Embed many rows without a gradient, some at a time, in evaluation mode."""
+    n_at_once = max(1, n_cells // net.n_cells)
     with evaluating(net):
         return _embed_in_parts(
             lambda some: net(rows.take(some)), len(rows.codes), n_at_once

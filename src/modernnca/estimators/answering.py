@@ -1,5 +1,6 @@
 """A fitted model answers: rows are encoded, embedded, and asked of the memory."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from modernnca.core.learner import Labeled
-from modernnca.core.net import Net, NetShape, embed_all
+from modernnca.core.leaves import Leaves, apart, together
+from modernnca.core.net import Embedding, Net, NetShape, embed_all
 from modernnca.core.rows import Rows
-from modernnca.core.softnn import chunks
+from modernnca.core.softnn import Rule, chunks
 from modernnca.estimators.arguments import Arguments
 from modernnca.estimators.build import build_method, build_shape
 from modernnca.estimators.parts import Part
@@ -34,9 +36,9 @@ class Neighbors(NamedTuple):
 
 @dataclass(frozen=True)
 class Member:
-    """One trained network, and the memory that answers in its space."""
+    """One embedding, a network's or a forest's, and the memory that answers in it."""
 
-    net: Net
+    net: Embedding
     memory: ExactMemory
 
 
@@ -118,7 +120,7 @@ class Answering(TransformerMixin, Arguments):
         return build_shape(self.settings_, self.table_, number)
 
     def _remember(
-        self, part: Part, nets: list[Net], weights: list[float] | None = None
+        self, part: Part, nets: Sequence[Embedding], weights: list[float] | None = None
     ) -> None:
         """Embed the rows that will answer; without weights the members count alike."""
         if weights is None or len(weights) != len(nets):
@@ -130,8 +132,11 @@ class Answering(TransformerMixin, Arguments):
             self._member(net, embed_all(net, labeled.rows), labeled) for net in nets
         ]
 
-    def _member(self, net: Net, keys: Tensor, labeled: Labeled) -> Member:
-        rule = build_method(self.settings_, self._learns_from).answering_rule(net)
+    def _member(self, net: Embedding, keys: Tensor, labeled: Labeled) -> Member:
+        if isinstance(net, Leaves):
+            rule = Rule(apart, kernel=together)
+        else:
+            rule = build_method(self.settings_, self._learns_from).answering_rule(net)
         memory = ExactMemory(
             keys,
             labeled.values,
@@ -144,9 +149,15 @@ class Answering(TransformerMixin, Arguments):
     # Answering.
 
     def transform(self, X):
-        """Embed rows: phi(x), with the members' embeddings side by side."""
-        queries = self._queries(self._read_asking(X))
-        return torch.cat(queries, dim=1).cpu().numpy()
+        """Embed rows: phi(x), with the networks' embeddings side by side."""
+        rows = self._read_asking(X).rows
+        embedded = [embed_all(net, rows) for net in self._networks()]
+        return torch.cat(embedded, dim=1).cpu().numpy()
+
+    def _networks(self) -> list[Net]:
+        """The members that are networks."""
+        nets = [member.net for member in self.members_]
+        return [net for net in nets if isinstance(net, Net)]
 
     def kneighbors(self, X, n_neighbors=5):
         """The remembered rows that matter most to each row of `X`.
@@ -260,7 +271,7 @@ class Answering(TransformerMixin, Arguments):
 
     @property
     def _n_features_out(self) -> int:
-        return sum(member.net.shape.dim for member in self.members_)
+        return sum(net.shape.dim for net in self._networks())
 
     def get_feature_names_out(self, input_features=None):
         """Names of the numbers that `transform` gives."""

@@ -59,6 +59,7 @@ class Arguments(BaseEstimator):
         time_limit=None,
         n_members="auto",
         variety="auto",
+        forest_member="auto",
         weigh="auto",
         refit="auto",
         finishing="auto",
@@ -121,6 +122,7 @@ class Arguments(BaseEstimator):
         self.time_limit = time_limit
         self.n_members = n_members
         self.variety = variety
+        self.forest_member = forest_member
         self.weigh = weigh
         self.refit = refit
         self.finishing = finishing

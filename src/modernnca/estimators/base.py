@@ -8,7 +8,7 @@ import torch
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from modernnca.core.net import Net
+from modernnca.core.net import Embedding, Net
 from modernnca.estimators.calibrate import Calibration
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.guard import fallbacks
@@ -102,6 +102,8 @@ class BaseModernNCA(Learning):
             judges = self._judges(stop_part, seeds[0])
             nets, weights = self._settle(fit_part, judges, nets)
             full = full and self.fallback_ is None
+        else:  # nobody can say how much a forest should count
+            self._leaves = None
         if stop_part is not None and self.settings_.refit is not None:
             n_fit, fit_part = len(fit_part), self._join(fit_part, stop_part)
             rest = (time.monotonic(), ends)
@@ -111,7 +113,7 @@ class BaseModernNCA(Learning):
                 nets = [net for net, _ in learned]
             elif settings.finishing and self.fallback_ is None and in_time:
                 self._finish(fit_part, nets, seeds, rest)
-        self._remember(fit_part, nets, weights)
+        self._remember(fit_part, self._and_leaves(nets), weights)
         return self
 
     def _settle(
@@ -124,7 +126,7 @@ class BaseModernNCA(Learning):
         """
         learned, weights = self.settings_, None
         asking = self._asking_to_judge(judges.table)
-        self._remember(fit_part, nets)
+        self._remember(fit_part, self._and_leaves(nets))
         of_each = self._votes_of_each(asking)  # (M, B, V)
         if learned.weigh:
             values = self._values(judges.y).numpy()
@@ -139,10 +141,14 @@ class BaseModernNCA(Learning):
             other = self._better_unlearned(fit_part, few, votes[some])
             if other is not None:
                 (net, votes), judges = other, few
-                nets, weights = [net], None
+                nets, weights, self._leaves = [net], None, None
         if learned.calibrate:
             self._calibrate(votes, judges)
         return nets, weights
+
+    def _and_leaves(self, nets: list[Net]) -> list[Embedding]:
+        """All that answers: the networks, and the forest where it is a member."""
+        return [*nets] if self._leaves is None else [*nets, self._leaves]
 
     def _better_unlearned(
         self, fit_part: Part, judges: Part, votes: np.ndarray

@@ -3,13 +3,18 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import torch
+from sklearn.ensemble import BaseEnsemble
+
 from modernnca.core.distances import DISTANCES
 from modernnca.core.learner import Method
+from modernnca.core.leaves import Leaves, LeavesShape
 from modernnca.core.losses import LOSSES
 from modernnca.core.net import NetShape
 from modernnca.core.samplers import SAMPLERS
 from modernnca.estimators.settings import Settings, Task
 from modernnca.table.encoder import TableEncoder
+from modernnca.table.forest import as_trees
 
 
 class Kind(NamedTuple):
@@ -84,6 +89,15 @@ def build_shape(settings: Settings, table: TableEncoder, number: int) -> NetShap
         temperature=start if learned else float(settings.temperature),
         learn_temperature=learned,
     )
+
+
+def build_leaves(forest: BaseEnsemble) -> Leaves:
+    """The trees of a forest as an embedding."""
+    trees = as_trees(forest)
+    leaves = Leaves(LeavesShape(len(trees.roots), len(trees.left)))
+    found = {name: torch.from_numpy(part) for name, part in trees._asdict().items()}
+    leaves.load_state_dict(found)
+    return leaves.eval()
 
 
 def build_method(settings: Settings, learns_from: Task) -> Method:

@@ -84,6 +84,9 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             their votes are averaged.
         variety: the members are "alike" but for the seed, or "mixed": each sees the
             numbers in another way (as they are, bent, ranked).
+        forest_member: where fewer than 3,000 rows are learned from, and there are
+            several networks, one more member: rows are near that end in the same leaves
+            of a forest's trees (for classes, with `weigh`).
         weigh: members that err less on the held-out rows count for more; one whose
             number is unusually far from the others' counts for less.
         refit: what happens to the held-out rows: "remember" adds them to the memory,

@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.ensemble import BaseEnsemble
 from torch import Tensor
 
 from modernnca.core.learner import Labeled, NeighborLearner
+from modernnca.core.leaves import Leaves
 from modernnca.core.net import Net
 from modernnca.estimators.answering import Answering
-from modernnca.estimators.build import as_member, build_method
+from modernnca.estimators.build import as_member, build_leaves, build_method
 from modernnca.estimators.checkpoint import Checkpoint
 from modernnca.estimators.parts import Part
 from modernnca.estimators.progress import progress
 from modernnca.estimators.settings import batch_size_for
 from modernnca.estimators.wide import narrow, plainly
 from modernnca.table.encoder import EncodedTable, TableEncoder
+from modernnca.table.forest import grow
 from modernnca.table.screen import Screened
 from modernnca.table.telling import telling_scales
 from modernnca.train.loop import History, Plan, train
@@ -37,6 +40,7 @@ class Learning(Answering):
     """What happens to networks in `fit`; see `base` for what comes before and after."""
 
     target_: Any  # of the type that `base` names
+    _leaves: Leaves | None  # of the forest, if it may be a member
 
     def _judge(self, part: Part) -> Judge:
         """A function from votes (B, V) for the rows of `part` to (score, loss)."""
@@ -81,7 +85,13 @@ class Learning(Answering):
         stop = None if stop_part is None else self._labeled(stop_part)
         judge = self._judge(fit_part if stop_part is None else stop_part)
         begins, ends = time_frame
-        scales = self._telling_scales(fit, seeds, begins + (ends - begins) / 10)
+        again = n_epochs is not None
+        joins = self._leaves is not None if again else self._forest_joins(fit, seeds)
+        scales = None
+        if joins or any(self._asks_forest(number) for number in range(len(seeds))):
+            forest = self._grow(fit, seeds[0], begins + (ends - begins) / 10)
+            scales = torch.from_numpy(telling_scales(forest)).to(fit.values)
+        self._leaves = build_leaves(forest).to(self._device) if joins else None
         learned: list[tuple[Net, History]] = []
         for i, seed in enumerate(seeds):
             plan = self._plan(i, len(fit_part), time_frame, len(seeds))
@@ -170,19 +180,22 @@ class Learning(Answering):
         if self.wide_ is not None and self.encoding == "auto":
             self.settings_ = plainly(self.settings_, self.table_)
 
-    def _telling_scales(
-        self, fit: Labeled, seeds: list[int], deadline: float
-    ) -> Tensor | None:
-        """Where the scales of columns begin, if any network asks a forest for them."""
-        if not any(self._asks_forest(number) for number in range(len(seeds))):
-            return None
+    def _grow(self, fit: Labeled, seed: int, deadline: float) -> BaseEnsemble:
+        """A forest of trees that tell the rows' values."""
         table = EncodedTable(*(part.cpu().numpy() for part in fit.rows))
         weights = None if fit.weights is None else fit.weights.cpu().numpy()
         values = fit.values.cpu().numpy()
-        scales = telling_scales(
-            table, values, weights=weights, seed=seeds[0], deadline=deadline
-        )
-        return torch.from_numpy(scales).to(fit.values)
+        return grow(table, values, weights=weights, seed=seed, deadline=deadline)
+
+    def _forest_joins(self, fit: Labeled, seeds: list[int]) -> bool:
+        """Whether a forest's leaves are a member: beside several, where rows are few.
+
+        With more rows networks find what trees find, and more (see experiments/).
+        """
+        settings = self.settings_
+        asked = settings.forest_member and settings.weigh and len(seeds) > 1
+        soft = settings.prediction == "soft" and self._learns_from == "classes"
+        return asked and soft and len(fit.values) < _FEW_ROWS
 
     def _asks_forest(self, number: int) -> bool:
         return as_member(self.settings_, number).scale_columns == "forest"

@@ -9,7 +9,8 @@ import torch
 
 from modernnca._version import __version__
 from modernnca.core.learner import Labeled
-from modernnca.core.net import Net, NetShape
+from modernnca.core.leaves import Leaves, LeavesShape
+from modernnca.core.net import Embedding, Net, NetShape
 from modernnca.core.rows import Rows
 from modernnca.errors import ModelFileError
 from modernnca.estimators.answering import Member
@@ -35,7 +36,7 @@ from modernnca.table.screen import Screened
 from modernnca.train.loop import Epoch
 
 # Raised when an older reader could not make sense of a file.
-FORMAT = 2
+FORMAT = 3
 
 # The only classes that a file may name.
 ESTIMATORS: dict[str, type[BaseModernNCA]] = {
@@ -158,8 +159,10 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
     model.members_ = []
     if not tree["members"] or len(model.remembered_.origin) != len(labeled.values):
         raise ValueError("its memory is not whole.")
+    table = model.table_
+    n_columns = table.n_numbers + table.n_plain + table.n_codes
     for member in tree["members"]:
-        net = _net_restored(member).to(model._device)
+        net = _net_restored(member, n_columns).to(model._device)
         keys = member["keys"].to(model._device)
         if keys.shape != (len(labeled.values), net.shape.dim):
             raise ValueError(f"the remembered rows have the shape {tuple(keys.shape)}.")
@@ -181,17 +184,24 @@ def _restore(tree: dict[str, Any], device: str) -> BaseModernNCA:
 
 def _member_state(member: Member) -> dict[str, Any]:
     return {
+        "kind": "leaves" if isinstance(member.net, Leaves) else "net",
         "shape": asdict(member.net.shape),
         "weights": member.net.state_dict(),
         "keys": member.memory.keys,
     }
 
 
-def _net_restored(member: dict[str, Any]) -> Net:
+def _net_restored(member: dict[str, Any], n_columns: int) -> Embedding:
     """A net with the weights in the file; it takes no memory that the file lacks."""
+    net: Embedding
     with torch.device("meta"):
-        net = Net(NetShape(**member["shape"]))
+        if member.get("kind") == "leaves":
+            net = Leaves(LeavesShape(**member["shape"]))
+        else:
+            net = Net(NetShape(**member["shape"]))
     net.load_state_dict(member["weights"], assign=True)
+    if isinstance(net, Leaves):
+        net.check(n_columns)
     return net.eval().requires_grad_(False)
 
 

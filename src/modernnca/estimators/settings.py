@@ -27,7 +27,9 @@ PREDICTIONS = {"soft": None, "knn": None}
 SCALES = {"none": None, "learned": None, "forest": None}
 REFITS = {"remember": None, "full": None}
 TIES = {"loss": None, "later": None}
-_YES_OR_NO = frozenset(("indicators", "clip", "wide", "weigh", "calibrate", "guard"))
+_YES_OR_NO = frozenset(
+    ("indicators", "clip", "wide", "forest_member", "weigh", "calibrate", "guard")
+)
 HEADS = {"fused": None, "plain": None}
 VARIETY = {"alike": None, "mixed": None}
 # Each does what those before it do, and more.
@@ -85,6 +87,7 @@ class Settings:
     past_only: str = "prediction"
     n_members: int | str = "by-machine"
     variety: str = "mixed"
+    forest_member: bool = True
     weigh: bool = True
     refit: str | None = "remember"
     finishing: float = 1.0
@@ -116,6 +119,7 @@ _PAPER = Settings(
     averaging=0.0,
     n_members=1,
     variety="alike",
+    forest_member=False,
     weigh=False,
     refit=None,
     finishing=0.0,
@@ -145,6 +149,7 @@ PRESETS: dict[str, Settings] = {
         averaging=1.0,
         n_members=1,
         variety="alike",
+        forest_member=False,
         finishing=0.0,
     ),
     "paper": _PAPER,
