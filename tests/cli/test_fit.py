@@ -15,7 +15,7 @@ def test_it_says_what_it_understood_how_well_it_went_and_where_the_model_is(
 ):
     result = shell(
         *("fit", shop, "-t", "bought", "-o", "m.mnca", "--categorical", "zip", *SHORT),
-        *("--set", "temperature=100"),
+        *("--set", "temperature=100", "--set", "forest_member=false"),
     )
     assert result.exit_code == 0, result.stderr
     said = result.stdout
