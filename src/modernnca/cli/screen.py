@@ -61,7 +61,7 @@ def columns_table(columns: list[dict[str, Any]]) -> Table:
 
 
 def training_in_words(model: Any) -> list[str]:
-    """Say how the training of each network went, in a line each."""
+    """Say how the training of each network went, a line each, and who else answers."""
     metric, lines = model.settings_.stopping_metric, []
     for member, best in enumerate(model.best_epochs_):
         epochs = [epoch for epoch in model.history_ if epoch.member == member]
@@ -74,4 +74,7 @@ def training_in_words(model: Any) -> list[str]:
         lines.append(f"{head}{said} ({end})")
     if model.fallback_ is not None:
         lines.append(f"{_FALLBACKS[model.fallback_]} did better, and answers instead")
+    elif len(model.members_) > len(model.best_epochs_):
+        share = model.member_weights_[-1]
+        lines.append(f"the leaves of a forest answer too: {share:.0%} of the vote")
     return lines
