@@ -28,6 +28,7 @@ import pandas as pd
 from fits import main, records_of, tables_in, third
 from modernnca.bench.job import Job, Record
 from modernnca.bench.metrics import ece
+from modernnca.estimators.settings import PRESETS, for_machine
 from modernnca.stats.intervals import relative_improvement
 from modernnca.stats.ranks import average_ranks
 from modernnca.stats.significance import win_tie_lose
@@ -49,8 +50,12 @@ METHODS: dict[str, tuple[str, dict]] = {
 BOOSTING = ["CatBoost", "LightGBM", "XGBoost"]
 # What the default is for classes on a GPU, to be asked for where there is none.
 AS_ON_GPU = "ModernNCA, as on a GPU"
-_SIZES = {"n_members": 8, "d_block": 512, "max_sampled": 12_288}
+_THERE = for_machine(PRESETS["default"], "classes", on_gpu=True)
+_SIZES = {
+    name: getattr(_THERE, name) for name in ("n_members", "d_block", "max_sampled")
+}
 RUNNABLE = {**METHODS, AS_ON_GPU: ("modernnca", {"preset": "default", **_SIZES})}
+COUNTED_AS = {AS_ON_GPU: "ModernNCA"}
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
@@ -72,9 +77,7 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
             "dataset": record.job.dataset,
             "task": record.task,
             "third": third(record.job.dataset),
-            "method": "ModernNCA"
-            if record.job.label == AS_ON_GPU
-            else record.job.label,
+            "method": COUNTED_AS.get(record.job.label, record.job.label),
             "seed": record.job.seed,
             "status": record.status,
             **{name: record.scores.get(name) for name in SCORES},

@@ -44,9 +44,9 @@ def test_it_says_what_it_understood_how_well_it_went_and_where_the_model_is(
 def test_it_says_how_much_a_forest_has_to_say(shell, shop):
     result = shell("fit", shop, "-t", "bought", "-o", "m.mnca", *SHORT)
     share = load("m.mnca").member_weights_[-1]
-    said = f"he leaves of a forest answer too: {share:.0%} of the vote"
-    assert f"T{said}.\n" in result.stdout
-    assert f"t{said}" in shell("info", "m.mnca").stdout
+    said = f"leaves of a forest answer too: {share:.0%} of the vote"
+    assert said in result.stdout
+    assert said in shell("info", "m.mnca").stdout
 
 
 def test_it_learns_what_the_python_api_learns(shell, shop):
