@@ -1,6 +1,10 @@
+from collections import namedtuple
+
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
+
+from modernnca import ModernNCAClassifier, load
 
 TABLES = {
     "good.csv": b"age,color,bought\n" + b"1,red,yes\n2,blue,no\n" * 10,
@@ -180,3 +184,52 @@ def test_developers_may_see_the_traceback(shell, files, monkeypatch):
 @pytest.mark.parametrize("words", ["fit good.csv -t y", "fit", "predict", "nothing"])
 def test_usage_errors_end_with_2(shell, files, words):
     assert shell(*words.split()).exit_code == 2
+
+
+def test_no_room_for_the_model_is_said_before_any_work(shell, files, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**6, 10**6, 1000))
+    monkeypatch.setattr(ModernNCAClassifier, "fit", None)  # never called
+    said = fails(shell, "fit", "good.csv", "-t", "bought", "-o", "m.mnca")
+    assert said == (
+        "The model will take about 0 MB, but only 0 MB are free in '.'; make room, or "
+        "choose another place with --out."
+    )
+
+
+def test_a_folder_on_a_disk_that_refuses_is_found_before_any_work(
+    shell, files, monkeypatch
+):
+    def refuse(dir):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    said = fails(shell, "fit", "good.csv", "-t", "bought", "-o", "m.mnca")
+    assert said == (
+        "The folder '.' cannot be written to (Read-only file system); choose another "
+        "with --out."
+    )
+
+
+def test_a_model_that_cannot_be_written_is_not_lost(
+    shell, files, monkeypatch, tmp_path
+):
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    save = ModernNCAClassifier.save
+
+    def full(model, path, **options):
+        if path.parent != home:
+            raise OSError(28, "No space left on device")
+        save(model, path, **options)
+
+    monkeypatch.setattr(ModernNCAClassifier, "save", full)
+    words = ("fit", "good.csv", "-t", "bought", "-o", "m.mnca", "-q")
+    said = fails(shell, *words, "--set", "max_epochs=1")
+    (kept,) = home.iterdir()
+    assert said == (
+        "Cannot write 'm.mnca': No space left on device. The model is in "
+        f"{str(kept)!r} instead; move it from there."
+    )
+    assert load(kept).predict([[1, "red"]]).shape == (1,)

@@ -107,9 +107,11 @@ def test_a_full_disk_is_said_in_one_line(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert result.exit_code == 1
+    elsewhere = ", nor to the home folder or to that of temporary files"
     assert result.stderr.splitlines()[-1] == (
-        f"Error: Cannot write {str(out)!r}: File too large; "
-        "make room, or choose another place with --out."
+        f"Error: Cannot write {str(out)!r}: File too large"
+        f"{elsewhere * (command == 'fit')}; make room, or choose another place with "
+        "--out."
     )
     assert out.read_text() == "before"
     assert list(tmp_path.iterdir()) == [out]

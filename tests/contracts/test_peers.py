@@ -207,6 +207,16 @@ def test_it_is_the_same_after_saving_and_loading(fitted, tmp_path, monkeypatch):
     assert np.array_equal(again.predict(X), fitted.predict(X))
 
 
+def test_a_table_without_numbers_is_saved_too(card, tmp_path):
+    task = card.tasks[0]
+    X = np.random.RandomState(0).choice(list("abc"), (40, 3)).astype(object)
+    y = target(task, np.arange(40.0))
+    fitted = build(card, task, 1).fit(X, y)
+    fitted.save(tmp_path / "model")
+    again = load(tmp_path / "model", device="cpu")
+    assert np.array_equal(again.predict(X), fitted.predict(X))
+
+
 def test_its_file_holds_arrays_and_plain_text_only(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     content = (tmp_path / "model").read_bytes()

@@ -43,6 +43,7 @@ def fit(
         device=device,
         verbose=0 if quiet else 1,
     )
+    lesson.check_space(out, rows=not no_rows)
     if not quiet:
         lesson.announce()
     lesson.model.fit(lesson.X, lesson.goal.values)

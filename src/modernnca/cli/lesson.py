@@ -11,7 +11,7 @@ import typer
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 from modernnca.cli.arguments import read_arguments
-from modernnca.cli.paths import writing
+from modernnca.cli.paths import check_space, write_somewhere
 from modernnca.cli.screen import columns_table, printable, show, training_in_words
 from modernnca.cli.tables import check_columns, in_short, read_table
 from modernnca.cli.task import Target, Task, guess_task, target_of
@@ -22,6 +22,7 @@ ESTIMATORS = {
 }
 _N_SHOWN = 40  # so many columns are shown; `modernnca info` shows all
 _N_CLASSES_NAMED = 5
+_BYTES_OF_A_ROW = 4 * 4 * 128  # remembered by four networks
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,16 @@ class Lesson:
         left_out = f"; {n_missing:,} without a target left out" * (n_missing > 0)
         typer.echo(f"Learning from {len(goal.rows):,} rows{left_out}.")
 
+    def check_space(self, out: Path, *, rows: bool) -> None:
+        """Say so, before the work, if there is no room for the model."""
+        embedded = len(self.goal.rows) * _BYTES_OF_A_ROW
+        check_space(out, embedded + (self.X.nbytes if rows else 0))
+
     def save(self, out: Path, *, rows: bool) -> None:
         """Write the fitted model; its neighbors are numbered as in the file."""
         part = self.model.remembered_
         self.model.remembered_ = replace(part, origin=self.goal.rows[part.origin])
-        with writing(out):
-            self.model.save(out, rows=rows)
+        write_somewhere(lambda path: self.model.save(path, rows=rows), out)
 
     def report(self, out: Path) -> None:
         """Say what was understood, how well it went, and where the model is."""

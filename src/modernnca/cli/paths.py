@@ -1,7 +1,9 @@
 """Files named by the user: checked before any work, written whole or not at all."""
 
 import os
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -30,10 +32,52 @@ def check_output(path: Path) -> None:
             f"There is no folder {folder!r} to write {path.name!r} into; "
             "create it, or choose another with --out."
         )
-    if not os.access(path.parent, os.W_OK):
+    try:  # os.access says yes to root, even where a disk is mounted read-only
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.write(b"?")
+    except OSError as error:
         raise PermissionError(
-            f"The folder {folder!r} may not be written to; choose another with --out."
+            f"The folder {folder!r} cannot be written to "
+            f"({error.strerror or error}); choose another with --out."
+        ) from error
+
+
+def check_space(path: Path, n_bytes: int) -> None:
+    """Say so if there is no room for a file of about this size."""
+    free = shutil.disk_usage(path.parent).free
+    if free < n_bytes:
+        raise OSError(
+            f"The model will take about {n_bytes / 1e6:,.0f} MB, but only "
+            f"{free / 1e6:,.0f} MB are free in {str(path.parent)!r}; make room, or "
+            "choose another place with --out."
         )
+
+
+def write_somewhere(write: Callable[[Path], None], path: Path) -> None:
+    """Write a file that took long to make; if `path` fails, to the next best place.
+
+    Then the error says where it is, so that nothing is lost.
+    """
+    try:
+        write(path)
+        return
+    except OSError as error:
+        failed = error
+    said = f"Cannot write {str(path)!r}: {failed.strerror or failed}"
+    for folder in (Path.home(), Path(tempfile.gettempdir())):
+        name = f"{path.stem}-{os.getpid()}{path.suffix}"  # never that of another file
+        try:
+            write(folder / name)
+        except OSError:
+            continue
+        raise OSError(
+            f"{said}. The model is in {str(folder / name)!r} instead; move it from "
+            "there."
+        ) from failed
+    raise OSError(
+        f"{said}, nor to the home folder or to that of temporary files; make room, or "
+        "choose another place with --out."
+    ) from failed
 
 
 @contextmanager

@@ -62,6 +62,7 @@ def tune(
         device=device,
         verbose=0 if quiet else 1,
     )
+    lesson.check_space(out, rows=not no_rows)
     if not quiet:
         lesson.announce()
     lesson.model.tune(

@@ -5,10 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from modernnca.core.learner import Labeled
-from modernnca.estimators.files import read_tree, write_tree
+from modernnca.estimators.files import bytes_of, read_tree, write_tree
 from modernnca.estimators.settings import Settings
 
 
@@ -51,6 +49,5 @@ def _fingerprint(seed: int, fit: Labeled, settings: Settings) -> str:
     for part in (*fit.rows, fit.values, fit.labels, fit.weights, fit.moments):
         if part is not None:
             digest.update(str(tuple(part.shape)).encode())
-            flat = part.detach().cpu().contiguous().reshape(-1)
-            digest.update(flat.view(torch.uint8).numpy().data)
+            digest.update(bytes_of(part))
     return digest.hexdigest()

@@ -22,6 +22,8 @@ from modernnca.errors import ModelFileError
 
 # The format of the tree itself; what it holds is the writer's matter.
 _KIND = "modernnca"
+# The tree's JSON is a tensor as well: a header of safetensors ends at 100 MB.
+_TREE = "tree"
 
 
 def write_tree(path: str | os.PathLike, tree: dict[str, Any]) -> None:
@@ -30,8 +32,9 @@ def write_tree(path: str | os.PathLike, tree: dict[str, Any]) -> None:
     If anything goes wrong (no space left, say), a file that was there before stays.
     """
     tensors: dict[str, Tensor] = {}
-    text = json.dumps(_pack(tree, tensors), allow_nan=True)
-    header = {"kind": _KIND, "tree": text, "digest": _digest(text, tensors)}
+    text = json.dumps(_pack(tree, tensors), allow_nan=True).encode()
+    tensors[_TREE] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
+    header = {"kind": _KIND, "digest": _digest(tensors)}
     _write_atomically(Path(path), dump_tensors(tensors, header))
 
 
@@ -40,19 +43,29 @@ def read_tree(path: str | os.PathLike) -> dict[str, Any]:
     content = Path(path).read_bytes()
     try:
         tensors = read_tensors(content)
-        header = _header(content)
-        text, digest = header["tree"], header["digest"]
+        digest, text = _header(content)["digest"], tensors[_TREE].numpy().tobytes()
     except (SafetensorError, KeyError, ValueError) as error:
         raise ModelFileError(
             f"{str(path)!r} is not a model file of modernnca, or it is cut short."
         ) from error
-    if digest != _digest(text, tensors):
+    if digest != _digest(tensors):
         raise ModelFileError(
             f"{str(path)!r} is damaged: its content does not match its digest. "
             "Take another copy of the file, or save the model again."
         )
     tree: dict[str, Any] = _unpack(json.loads(text), tensors)
     return tree
+
+
+def bytes_of(tensor: Tensor) -> memoryview:
+    """The bytes of a tensor, of any shape and strides; none of an empty one.
+
+    >>> bytes_of(torch.zeros(3, 0)).nbytes, bytes_of(torch.zeros(2, 3).T).nbytes
+    (0, 24)
+    """
+    # Not `contiguous`, which leaves the strides of empty and single numbers alone.
+    plain = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+    return plain.reshape(-1).view(torch.uint8).numpy().data
 
 
 def with_arrays(node: Any) -> Any:
@@ -79,7 +92,7 @@ def _pack(node: Any, tensors: dict[str, Tensor]) -> Any:
         node = torch.from_numpy(np.ascontiguousarray(node))
     if isinstance(node, Tensor):
         name = str(len(tensors))
-        tensors[name] = node.detach().cpu().contiguous().clone()
+        tensors[name] = node.detach().cpu().clone(memory_format=torch.contiguous_format)
         return {"__tensor__": name}
     if isinstance(node, dict):
         # Pairs, since the keys of a torch state are numbers and JSON's are text.
@@ -104,13 +117,13 @@ def _unpack(node: Any, tensors: dict[str, Tensor]) -> Any:
     return node
 
 
-def _digest(text: str, tensors: dict[str, Tensor]) -> str:
+def _digest(tensors: dict[str, Tensor]) -> str:
     """A digest of all content."""
-    digest = hashlib.sha256(text.encode())
+    digest = hashlib.sha256()
     for name in sorted(tensors):
         tensor = tensors[name]
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+        digest.update(bytes_of(tensor))
     return digest.hexdigest()
 
 

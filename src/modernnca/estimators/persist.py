@@ -225,13 +225,15 @@ def _metric_name(model: BaseModernNCA) -> str:
 
 
 def _rows_state(table: RawTable) -> dict[str, Any]:
-    """Raw columns: numbers as arrays, the rest as lists."""
-    columns = {}
+    """Raw columns as arrays; of text, and of what is alike, each value once."""
+    columns: dict[str, dict[str, Any]] = {}
     for name, cells in table.columns.items():
         if cells.dtype.kind == "M":
             columns[name] = {"dates": cells.astype("int64")}
         elif cells.dtype.kind == "O":
-            columns[name] = {"objects": cells.tolist()}
+            codes: dict[Any, int] = {}
+            places = [codes.setdefault(cell, len(codes)) for cell in cells.tolist()]
+            columns[name] = {"levels": [*codes], "codes": np.array(places, np.int32)}
         else:
             columns[name] = {"numbers": cells}
     return {"named": table.named, "columns": columns}
@@ -244,8 +246,9 @@ def _rows_restored(state: dict[str, Any] | None) -> RawTable:
     for name, held in state["columns"].items():
         if "dates" in held:
             columns[name] = held["dates"].numpy().astype("datetime64[us]")
-        elif "objects" in held:
-            columns[name] = np.array([*held["objects"], None], dtype=object)[:-1]
+        elif "levels" in held:
+            levels = np.array([*held["levels"], None], dtype=object)  # never of text
+            columns[name] = levels[held["codes"].numpy()]
         else:
             columns[name] = held["numbers"].numpy()
     return RawTable(columns, state["named"])
