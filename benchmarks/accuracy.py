@@ -26,13 +26,13 @@ import numpy as np
 import pandas as pd
 
 from fits import main, records_of, tables_in, third
-from modernnca.bench.job import Job, Record
-from modernnca.bench.metrics import ece
 from modernnca.estimators.settings import PRESETS, for_machine
-from modernnca.stats.intervals import relative_improvement
-from modernnca.stats.ranks import average_ranks
-from modernnca.stats.significance import win_tie_lose
-from modernnca.stats.summary import TASK_GROUPS, complete, losses, summarize
+from modernnca.lab.bench.job import Job, Record
+from modernnca.lab.bench.scores import ece
+from modernnca.lab.stats.intervals import relative_improvement
+from modernnca.lab.stats.ranks import average_ranks
+from modernnca.lab.stats.significance import win_tie_lose
+from modernnca.lab.stats.summary import TASK_GROUPS, complete, losses, summarize
 
 HERE = Path(__file__).parent
 SCORES = ("accuracy", "log-loss", "auc", "rmse", "mae", "r2")

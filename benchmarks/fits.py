@@ -1,6 +1,6 @@
 """Fit many methods on many tables, resumably: what the larger benchmarks share.
 
-A benchmark says which fits it wants (`modernnca.bench.job.Job`) and what their records
+A benchmark says which fits it wants (`lab.bench.job.Job`) and what their records
 say together. Tables are read from folders as `modernnca bench run` does; for a cap
 on the training rows, and for machines without Parquet, see portable.py.
 """
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from modernnca.bench.folders import names_in, open_folder
-from modernnca.bench.job import Job, Record
-from modernnca.bench.run import PRELOAD, Runner
-from modernnca.bench.store import Store
 from modernnca.execute import Limits, Pool
-from modernnca.stats.intervals import bootstrap_mean
+from modernnca.lab.bench.folders import names_in, open_folder
+from modernnca.lab.bench.job import Job, Record
+from modernnca.lab.bench.runner import PRELOAD, Runner
+from modernnca.lab.bench.store import Store
+from modernnca.lab.stats.intervals import bootstrap_mean
 
 
 def third(name: str) -> str:

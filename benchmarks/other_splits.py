@@ -17,7 +17,7 @@ import pandas as pd
 
 from accuracy import BOOSTING, METHODS
 from fits import main, records_of, tables_in
-from modernnca.bench.job import Job
+from modernnca.lab.bench.job import Job
 
 RECORDS = Path(__file__).parent / "other_splits.csv"
 OURS = "ModernNCA"

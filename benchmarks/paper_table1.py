@@ -22,8 +22,8 @@ from pathlib import Path
 
 from pandas import DataFrame
 
-from modernnca.bench.published import read_published
-from modernnca.stats import win_tie_lose
+from modernnca.lab.bench.published import read_published
+from modernnca.lab.stats import win_tie_lose
 
 # Table 1 of Ye et al., "Revisiting nearest neighbor for tabular data" (ICLR 2025): Win,
 # Tie, Lose. SAINT is printed too, and is not among the published scores.

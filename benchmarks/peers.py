@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from fits import main, records_of
-from modernnca.bench.job import Job
-from modernnca.bench.published import read_published
-from modernnca.peers import PEERS, peer
+from modernnca.lab.bench.job import Job
+from modernnca.lab.bench.published import read_published
+from modernnca.lab.peers import PEERS, peer
 
 HERE = Path(__file__).parent
 TABLES = {

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from modernnca.bench.dataset import Dataset
-from modernnca.bench.readers import read_dataset
-from modernnca.bench.splits import split_rows
+from modernnca.lab.bench.dataset import Dataset
+from modernnca.lab.bench.readers import read_dataset
+from modernnca.lab.bench.splits import split_rows
 
 _PARTS = ("train", "val", "test")
 

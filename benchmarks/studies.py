@@ -17,8 +17,8 @@ from pathlib import Path
 import pandas as pd
 
 from fits import main, records_of
-from modernnca.bench.job import Job
-from modernnca.bench.study import read_study, study_names
+from modernnca.lab.bench.job import Job
+from modernnca.lab.bench.study import read_study, study_names
 
 HERE = Path(__file__).parent
 TABLES = (

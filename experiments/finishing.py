@@ -25,10 +25,10 @@ import numpy as np
 import pandas as pd
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
-from modernnca.bench.dataset import Dataset
-from modernnca.bench.readers import read_dataset
-from modernnca.bench.splits import split_rows
 from modernnca.estimators import learning
+from modernnca.lab.bench.dataset import Dataset
+from modernnca.lab.bench.readers import read_dataset
+from modernnca.lab.bench.splits import split_rows
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "benchmarks"))

@@ -23,7 +23,7 @@ import pandas as pd
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "benchmarks"))
 from fits import gain, main, records_of, tables_in, third  # noqa: E402
-from modernnca.bench.job import Job, Record  # noqa: E402
+from modernnca.lab.bench.job import Job, Record  # noqa: E402
 
 FLOOR = 0.002  # errors below say nothing
 _ONE = {

@@ -17,9 +17,9 @@ import pandas as pd
 from finishing import add_missing, commands_of, table_of
 from turns import FOUR, records_of
 
-from modernnca.bench.dataset import Dataset
 from modernnca.estimators.build import _BARE as BARE
 from modernnca.estimators.build import Kind
+from modernnca.lab.bench.dataset import Dataset
 
 RECORDS = Path(__file__).parent / "kinds.csv"
 FINE = {"frequency_scale": 0.2}

@@ -23,10 +23,10 @@ from finishing import add_missing, commands_of, drawn, table_of
 from shapes import Said, scores_of
 
 from modernnca import ModernNCAClassifier
-from modernnca.bench.dataset import Dataset
-from modernnca.bench.splits import split_rows
 from modernnca.estimators import base
 from modernnca.estimators.weigh import weigh
+from modernnca.lab.bench.dataset import Dataset
+from modernnca.lab.bench.splits import split_rows
 
 HERE = Path(__file__).parent
 AS_ON_GPU = {"n_members": 8, "d_block": 512, "max_sampled": 12_288}

@@ -28,7 +28,7 @@ from ingredients import (
     records_of,
 )
 
-from modernnca.bench.job import Job, Record
+from modernnca.lab.bench.job import Job, Record
 
 HERE = Path(__file__).parent
 _PLAIN = {**SLIM, "clip": True}

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from ingredients import FLOOR, fits, gain, main, records_of, tables_in, third
 
-from modernnca.bench.folders import open_folder
-from modernnca.bench.job import Job
+from modernnca.lab.bench.folders import open_folder
+from modernnca.lab.bench.job import Job
 
 RECORDS = Path(__file__).parent / "sampled.csv"
 BEFORE, AFTER = "at most 4,096", "at most 12,288"

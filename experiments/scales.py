@@ -17,7 +17,7 @@ import pandas as pd
 from ingredients import error_of, fits, main, records_of
 from members import FOUR, TABLES, Found, ratio
 
-from modernnca.bench.job import Job
+from modernnca.lab.bench.job import Job
 
 HERE = Path(__file__).parent
 _FOREST = {"scale_columns": "forest"}

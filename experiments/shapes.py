@@ -20,10 +20,10 @@ import pandas as pd
 from finishing import WAYS, Way, add_missing, commands_of, finished, scores, table_of
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
-from modernnca.bench.dataset import Dataset
-from modernnca.bench.splits import split_rows
 from modernnca.estimators import build
 from modernnca.estimators.weigh import counts, usual_reach, weigh
+from modernnca.lab.bench.dataset import Dataset
+from modernnca.lab.bench.splits import split_rows
 
 RECORDS = Path(__file__).parent / "shapes.csv"
 SHAPES: dict[str, dict[str, int]] = {

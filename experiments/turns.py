@@ -20,9 +20,9 @@ from finishing import Way, add_missing, commands_of, table_of
 from shapes import said_of_each, scores_of
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
-from modernnca.bench.dataset import Dataset
-from modernnca.bench.splits import split_rows
 from modernnca.estimators import build, learning
+from modernnca.lab.bench.dataset import Dataset
+from modernnca.lab.bench.splits import split_rows
 
 RECORDS = Path(__file__).parent / "turns.csv"
 FOUR = build._MIXED[:4]

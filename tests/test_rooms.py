@@ -13,14 +13,17 @@ MAY_IMPORT = {
     "table": set(),
     "train": set(),
     "execute": set(),
-    "stats": set(),
     "memory": {"core"},
     "tune": {"execute"},
     "estimators": {"core", "table", "train", "memory", "tune"},
-    "peers": {"core", "table", "train", "estimators", "tune"},
-    "bench": {"table", "peers", "tune", "execute"},
-    "report": {"stats", "bench"},
-    "explore": {"estimators", "bench", "stats"},
+}
+# The rooms of the laboratory: the first set is of its own rooms, the second of the
+# product's. Its commands may import all.
+LAB_MAY_IMPORT = {
+    "stats": (set(), set()),
+    "peers": (set(), {"core", "table", "train", "estimators", "tune"}),
+    "bench": ({"peers"}, {"table", "tune", "execute"}),
+    "report": ({"stats", "bench"}, set()),
 }
 HALL = {"_named", "errors", "_version"}
 # Packages that only these rooms may touch.
@@ -46,23 +49,40 @@ def imported(path: Path) -> set[str]:
     return names
 
 
+def rooms(path: Path) -> set[str]:
+    """The rooms, of the product or as `lab.peers`, that a file imports from."""
+    names = [name.split(".") for name in imported(path)]
+    ours = [name[1:] for name in names if name[0] == "modernnca" and len(name) > 1]
+    return {".".join(n[:2]) if n[0] == "lab" else n[0] for n in ours} - HALL
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
 def test_a_room_imports_only_what_it_may(path):
-    room = path.relative_to(SRC).parts[0]
-    names = imported(path)
-    outside = {name.partition(".")[0] for name in names}
+    room, *inner = path.relative_to(SRC).parts[:-1]
+    outside = {name.partition(".")[0] for name in imported(path)}
     assert not outside & FORBIDDEN.get(room, set())
-    if room == "cli":
+    if room == "cli" or inner == ["commands"]:
         return
-    ours = {name.split(".")[1] for name in names if name.startswith("modernnca.")}
-    assert ours <= MAY_IMPORT[room] | {room} | HALL
-    assert "modernnca" not in names, "import from the room, not from the door"
+    assert "modernnca" not in imported(path), "import from the room, not from the door"
+    if not inner:
+        assert rooms(path) <= MAY_IMPORT.get(room, set()) | {room}
+        return
+    in_lab, in_product = LAB_MAY_IMPORT[inner[0]]
+    allowed = {f"lab.{name}" for name in {*in_lab, inner[0]}} | in_product
+    assert rooms(path) <= allowed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_the_product_imports_nothing_of_the_laboratory(path):
+    if path.relative_to(SRC).parts[0] != "lab":
+        assert not any(room.startswith("lab") for room in rooms(path))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
 def test_nobody_imports_the_shell(path):
-    if path.relative_to(SRC).parts[0] != "cli":
-        assert not any(name.startswith("modernnca.cli") for name in imported(path))
+    parts = path.relative_to(SRC).parts
+    if parts[0] != "cli" and parts[:2] != ("lab", "commands"):
+        assert "cli" not in rooms(path)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from modernnca.bench.store import Store
 from modernnca.cli.main import app
+from modernnca.lab.bench.store import Store
 
 RUN = ["bench", "run", "--datasets", "builtin:iris,builtin:diabetes", "--seeds", "1"]
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from modernnca.bench.store import Store
 from modernnca.cli.main import app
 from modernnca.estimators import learning
-from modernnca.peers import net
+from modernnca.lab.bench.store import Store
+from modernnca.lab.peers import net
 
 
 def call(*words):

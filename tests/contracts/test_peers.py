@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from modernnca.errors import MissingExtraError
-from modernnca.peers import PEERS, peer
-from modernnca.peers.base import TASKS
-from modernnca.peers.files import load
+from modernnca.lab.peers import PEERS, peer
+from modernnca.lab.peers.card import TASKS
+from modernnca.lab.peers.peer_files import load
 
 # How the methods that learn without epochs are told to learn little, or without end.
 STEPS = {

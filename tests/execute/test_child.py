@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from modernnca.errors import MissingExtraError
-from modernnca.execute.base import Limits
 from modernnca.execute.child import call_within
+from modernnca.execute.executor import Limits
 from tests.execute import jobs
 
 MIB = 2**20

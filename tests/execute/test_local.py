@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from modernnca.execute.base import Limits, Needs
+from modernnca.execute.executor import Limits, Needs
 from modernnca.execute.local import Pool
 from tests.execute import jobs
 from tests.execute.test_child import assert_gone

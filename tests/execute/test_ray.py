@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from modernnca.errors import MissingExtraError
-from modernnca.execute.base import Limits, Needs
+from modernnca.execute.executor import Limits, Needs
 from modernnca.execute.ray import Ray, _room
 from tests.execute import jobs
 

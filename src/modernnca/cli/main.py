@@ -21,6 +21,10 @@ COMMANDS = {
     "predict": "Predict the target for each row of a table.",
     "info": "Say what a saved model is, and how it was learned.",
 }
+LABORATORY = {
+    "bench": "Compare methods on many tables, following the paper's protocol.",
+    "study": "Reproduce a table or figure of the paper: `study NAME`, or `study all`.",
+}
 _MANNERS: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
@@ -73,31 +77,21 @@ for name, told in COMMANDS.items():
     _add(name, told)
 
 
-@app.command(cls=_TakesAll, add_help_option=False)
-@in_one_line
-def bench(context: typer.Context) -> None:
-    """Put methods beside each other on many tables, by the paper's protocol."""
-    try:
-        from modernnca.cli.bench import bench as commands
-    except ImportError as error:
-        raise MissingExtraError(
-            f"The benchmark needs {error.name}; pip install 'modernnca[bench]'."
-        ) from error
-    commands(args=context.args, prog_name="modernnca bench")
+def _add_from_lab(name: str, told: str) -> None:
+    """Add a group of commands of the laboratory, whose extra may be missing."""
+
+    @app.command(name, cls=_TakesAll, help=told, add_help_option=False)
+    @in_one_line
+    def call(context: typer.Context) -> None:
+        try:
+            group = import_module(f"modernnca.lab.commands.{name}_app")
+        except ImportError as error:
+            raise MissingExtraError(
+                f"`modernnca {name}` needs {error.name}; "
+                "pip install 'modernnca[bench]'."
+            ) from error
+        group.main(context.args, prog_name=f"modernnca {name}")
 
 
-@app.command(cls=_TakesAll, add_help_option=False)
-@in_one_line
-def study(context: typer.Context) -> None:
-    """Run a table or figure of the paper again: `study NAME`, or `study all`."""
-    try:
-        from modernnca.cli.study import COMMANDS
-        from modernnca.cli.study import study as commands
-    except ImportError as error:
-        raise MissingExtraError(
-            f"The studies need {error.name}; pip install 'modernnca[bench]'."
-        ) from error
-    named_first = context.args and not context.args[0].startswith("-")
-    if named_first and context.args[0] not in COMMANDS:
-        context.args.insert(0, "run")
-    commands(args=context.args, prog_name="modernnca study")
+for name, told in LABORATORY.items():
+    _add_from_lab(name, told)

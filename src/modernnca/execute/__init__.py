@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from modernnca.execute.base import Executor, Limits, Needs, Outcome
+from modernnca.execute.executor import Executor, Limits, Needs, Outcome
 from modernnca.execute.local import Here, Pool
 from modernnca.execute.ray import Ray
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 
 from modernnca.errors import MissingExtraError
-from modernnca.execute.base import Kind, Limits, Outcome, attempt, raised
+from modernnca.execute.executor import Kind, Limits, Outcome, attempt, raised
 
 _LOOK_SECONDS = 0.1  # how often the memory of children is looked at
 _NAP_SECONDS = 0.25  # the longest wait: not all that interrupts us ends a wait

@@ -4,7 +4,8 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from modernnca.execute.base import (
+from modernnca.execute.child import Child, wait_for
+from modernnca.execute.executor import (
     NO_LIMITS,
     ONE_CPU,
     Limits,
@@ -12,7 +13,6 @@ from modernnca.execute.base import (
     Outcome,
     attempt,
 )
-from modernnca.execute.child import Child, wait_for
 
 
 class Here:

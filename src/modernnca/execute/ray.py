@@ -9,7 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from modernnca.errors import MissingExtraError
-from modernnca.execute.base import (
+from modernnca.execute.child import call_within
+from modernnca.execute.executor import (
     NO_LIMITS,
     ONE_CPU,
     Limits,
@@ -18,7 +19,6 @@ from modernnca.execute.base import (
     attempt,
     raised,
 )
-from modernnca.execute.child import call_within
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from modernnca.execute.base import Executor
+from modernnca.execute.executor import Executor
 from modernnca.tune.ledger import Claim, Ledger, Question, Trial
 from modernnca.tune.space import Space
 

@@ -1,0 +1,1 @@
+"""The laboratory: peers, benchmark, statistics, report and the paper's studies."""

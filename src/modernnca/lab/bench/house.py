@@ -1,0 +1,57 @@
+"""Read a folder of data.parquet, info.json and maybe splits.npz."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from modernnca.errors import TableError
+from modernnca.lab.bench.dataset import PARTS, Dataset, target_values, with_categories
+from modernnca.lab.bench.file_datasets import read_frame, take_target, unreadable
+from modernnca.lab.bench.folders import Folder
+
+
+def read_house(folder: Folder) -> Dataset:
+    """Read a table with the split that splits.npz gives, if any."""
+    frame, info = read_frame(folder.path / "data.parquet"), folder.info
+    source = repr(str(folder.path / "info.json"))
+    y = take_target(frame, info.get("target"), source=source)
+    splits = folder.path / "splits.npz"
+    return Dataset(
+        name=folder.name,
+        task=folder.task,
+        X=with_categories(frame, also=info.get("cat_columns") or ()),
+        y=target_values(y, task=folder.task, source=source),
+        info=info,
+        given=_read_splits(splits, n_rows=len(frame)) if splits.exists() else None,
+    )
+
+
+def _read_splits(path: Path, *, n_rows: int) -> dict[str, np.ndarray]:
+    """Read row numbers, and check that they are, and that no row is in two parts."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            given = {part: arrays[part] for part in PARTS if part in arrays.files}
+    except (OSError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        raise unreadable(path, error) from error
+    shown, way_out = repr(str(path)), "repair or remove the file"
+    if not {"train", "test"} <= given.keys():
+        raise TableError(f"{shown} lacks train or test rows; {way_out}.")
+    for part, rows in given.items():
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+            raise TableError(
+                f"{part} in {shown} is not a list of row numbers; {way_out}."
+            )
+        wrong = rows[(rows < 0) | (rows >= n_rows)]
+        if len(wrong):
+            raise TableError(
+                f"{part} in {shown} has row {wrong[0]}, but the table has rows 0 to "
+                f"{n_rows - 1}; {way_out}."
+            )
+    rows, counts = np.unique(np.concatenate([*given.values()]), return_counts=True)
+    if counts.max() > 1:
+        raise TableError(
+            f"{shown} has row {rows[counts.argmax()]} twice, but no row may be in two "
+            f"parts; {way_out}."
+        )
+    return {part: rows.astype(np.int64) for part, rows in given.items()}

@@ -1,0 +1,279 @@
+"""Records on disk: one SQLite file in a folder, read as a frame.
+
+A record is appended in one transaction, or not at all. A damaged file is set aside, and
+what can be read of it is kept: every record has a digest of its own.
+"""
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import socket
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from modernnca.errors import StoreError
+from modernnca.lab.bench.job import KINDS, Job, Record
+from modernnca.lab.bench.provenance import now
+from modernnca.table.metrics import METRICS
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS records ("
+    "key TEXT PRIMARY KEY, record TEXT NOT NULL, arrays BLOB, digest TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS jobs (key TEXT PRIMARY KEY, job TEXT NOT NULL)",
+)
+_LAST = 2**62  # beyond all row numbers
+_FACTS = (
+    *("fit_seconds", "predict_seconds", "peak_bytes", "model_bytes"),
+    *("n_train", "n_test", "n_columns"),
+)
+_COLUMNS = (
+    *("key", "dataset", "task", "method", "settings", "split", "seed", "status"),
+    *("error", *METRICS, *_FACTS, "finished"),
+)
+
+
+class Store:
+    """A folder of records.
+
+    `notes` says, in sentences, what had to be mended when the store was opened.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.notes: list[str] = []
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{str(self.folder)!r} cannot hold a store ({error.strerror}); "
+                "name a folder that can be written to."
+            ) from error
+        self.file = self.folder / "records.sqlite"
+        self._mend()
+
+    @property
+    def trials(self) -> Path:
+        """The folder that keeps the trials of searches."""
+        return self.folder / "trials"
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the right to run jobs; only one process at a time has it."""
+        with (self.folder / "lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                lock.seek(0)
+                who = lock.read().strip() or "another process"
+                raise StoreError(
+                    f"{who} is writing to the store {str(self.folder)!r}; wait for it, "
+                    "stop it, or name another store. (Status and report can be asked "
+                    "for meanwhile.)"
+                ) from error
+            lock.truncate(0)
+            lock.write(
+                f"Process {os.getpid()} on {socket.gethostname()}, since {now()},"
+            )
+            lock.flush()
+            yield
+
+    def append(self, record: Record) -> bool:
+        """Write one record; False if there is one of that job already."""
+        text, arrays = _to_text(record), _to_bytes(record)
+        row = (record.job.key, text, arrays, _digest(text, arrays))
+        try:
+            with closing(self._open()) as file, file:
+                done = file.execute(
+                    "INSERT OR IGNORE INTO records VALUES (?,?,?,?)", row
+                )
+                return done.rowcount == 1
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"A record could not be written to {str(self.file)!r} ({error}); the "
+                "records before it are safe. Free some space, or see who may write "
+                "there, and run again: only what is missing will run."
+            ) from error
+
+    def plan(self, jobs: Iterable[Job]) -> None:
+        """Note which jobs are wanted, so that it can be said how many are missing."""
+        rows = [(job.key, json.dumps(asdict(job), sort_keys=True)) for job in jobs]
+        with closing(self._open()) as file, file:
+            file.executemany("INSERT OR REPLACE INTO jobs VALUES (?, ?)", rows)
+
+    def planned(self) -> list[Job]:
+        """The jobs that were wanted by any run so far."""
+        with closing(self._open()) as file:
+            rows = file.execute("SELECT job FROM jobs ORDER BY rowid").fetchall()
+        return [Job(**json.loads(text)) for (text,) in rows]
+
+    def forget(self, keys: list[str]) -> None:
+        """Remove records, so that their jobs run again."""
+        with closing(self._open()) as file, file:
+            file.executemany(
+                "DELETE FROM records WHERE key = ?", [(key,) for key in keys]
+            )
+
+    def records(
+        self, *, arrays: bool = False, kinds: Sequence[str] = KINDS
+    ) -> list[Record]:
+        """All records, in the order of their keys; predictions only if asked for."""
+        chosen = "record, arrays" if arrays else "record, NULL"
+        marks = ",".join("?" * len(kinds))
+        where = f"json_extract(record, '$.job.kind') IN ({marks})"
+        with closing(self._open()) as file:
+            rows = file.execute(
+                f"SELECT {chosen} FROM records WHERE {where} ORDER BY key", kinds
+            )
+            return [_to_record(*row) for row in rows]
+
+    def keys(self) -> set[str]:
+        """The keys of the jobs that have a record."""
+        with closing(self._open()) as file:
+            return {key for (key,) in file.execute("SELECT key FROM records")}
+
+    def frame(self) -> pd.DataFrame:
+        """One row for each fit: what was asked, how it ended, scores, costs."""
+        rows = [to_row(each) for each in self.records() if each.job.kind == "fit"]
+        return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+    def _open(self) -> sqlite3.Connection:
+        file = sqlite3.connect(self.file, timeout=30)
+        for table in _TABLES:
+            file.execute(table)
+        return file
+
+    def _mend(self) -> None:
+        """Set a damaged file aside, and begin a new one with what is readable."""
+        try:
+            with closing(self._open()) as file:
+                told = file.execute("PRAGMA quick_check").fetchall()
+                rows = file.execute("SELECT record, arrays, digest FROM records")
+                whole = told == [("ok",)] and all(
+                    _digest(text, arrays) == digest for text, arrays, digest in rows
+                )
+        except sqlite3.OperationalError as error:
+            if "malformed" not in str(error) and "disk image" not in str(error):
+                raise StoreError(
+                    f"{str(self.file)!r} cannot be opened ({error}); see that the "
+                    "folder can be written to and that the disk has space."
+                ) from error
+            whole = False
+        except sqlite3.DatabaseError:
+            whole = False
+        if whole:
+            return
+        damaged = self.file.with_name(f"damaged-{now().replace(':', '')}.sqlite")
+        self.file.rename(damaged)
+        for rest in self.folder.glob("records.sqlite-*"):
+            rest.rename(
+                damaged.with_name(damaged.name + rest.name[len(self.file.name) :])
+            )
+        kept = 0
+        with closing(self._open()) as file, file:
+            for row in _readable(damaged):
+                file.execute("INSERT OR IGNORE INTO records VALUES (?,?,?,?)", row)
+                kept += 1
+        self.notes.append(
+            f"The store was damaged. It was set aside as {damaged.name}; {kept} "
+            "readable records were kept, and what is missing will run again."
+        )
+
+
+def _readable(damaged: Path) -> Iterator[tuple[str, str, bytes | None, str]]:
+    """Yield the rows of a damaged file that can be read and are whole.
+
+    Reading goes on behind a damaged page: by ascending row number up to it, then by
+    descending ones, then one by one in between.
+    """
+    with closing(sqlite3.connect(f"file:{damaged}?mode=ro", uri=True)) as file:
+        low, high = 0, _LAST
+        for row in _walk(file, "rowid > 0 ORDER BY rowid"):
+            low = row[0]
+            yield from _whole(row)
+        for row in _walk(file, f"rowid > {low} ORDER BY rowid DESC"):
+            high = row[0]
+            yield from _whole(row)
+        if high < _LAST:
+            for place in range(low + 1, high):
+                for row in _walk(file, f"rowid = {place}"):
+                    yield from _whole(row)
+
+
+def _walk(file: sqlite3.Connection, where: str) -> Iterator[tuple]:
+    """Yield rows up to the first one that cannot be read."""
+    try:
+        yield from file.execute(
+            "SELECT rowid, key, record, arrays, digest FROM records "
+            f"NOT INDEXED WHERE {where}"
+        )
+    except sqlite3.Error:
+        return
+
+
+def _whole(row: tuple) -> Iterator[tuple]:
+    """Yield the row without its number, if it is as it was written."""
+    _, key, text, arrays, digest = row
+    if isinstance(text, str) and _digest(text, arrays) == digest:
+        yield key, text, arrays, digest
+
+
+def _digest(text: str, arrays: bytes | None) -> str:
+    return hashlib.sha256(text.encode() + b"\0" + (arrays or b"")).hexdigest()
+
+
+def _to_text(record: Record) -> str:
+    told = asdict(record)
+    del told["prediction"], told["truth"]
+    return json.dumps(told, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy among settings, as JSON's own."""
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _to_bytes(record: Record) -> bytes | None:
+    if record.prediction is None or record.truth is None:
+        return None
+    file = io.BytesIO()
+    np.savez_compressed(file, prediction=record.prediction, truth=record.truth)
+    return file.getvalue()
+
+
+def _to_record(text: str, arrays: bytes | None) -> Record:
+    told = json.loads(text)
+    told["job"] = Job(**told["job"])
+    record = Record(**told)
+    if arrays is None:
+        return record
+    with np.load(io.BytesIO(arrays), allow_pickle=False) as found:
+        told.update(prediction=found["prediction"], truth=found["truth"])
+    return Record(**told)
+
+
+def to_row(record: Record) -> dict[str, Any]:
+    """What a record says, as a row of a frame."""
+    job = record.job
+    return {
+        "key": job.key,
+        "dataset": job.dataset,
+        "task": record.task,
+        "method": job.label or job.method,
+        "settings": "tuned" if job.trials else "default",
+        "split": job.split,
+        "seed": job.seed,
+        "status": record.status,
+        "error": record.error,
+        **record.scores,
+        **{name: record.facts.get(name) for name in _FACTS},
+        "finished": record.finished,
+    }

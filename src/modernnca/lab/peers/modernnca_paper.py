@@ -1,0 +1,15 @@
+"""ModernNCA with the defaults of the paper's public code."""
+
+from modernnca.estimators.classifier import ModernNCAClassifier
+from modernnca.estimators.regressor import ModernNCARegressor
+from modernnca.lab.peers.card import Peer
+from modernnca.lab.peers.own import card_of, maker
+
+PEER = Peer(
+    name="modernnca-paper",
+    title="ModernNCA (paper)",
+    paper="Ye et al., 2025",
+    source='this package, preset="paper"',
+    make=maker(ModernNCAClassifier, ModernNCARegressor, preset="paper"),
+    **card_of("paper"),
+)

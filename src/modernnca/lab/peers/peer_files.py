@@ -1,0 +1,36 @@
+"""Read a file that any peer wrote with its `save`: nets, foreign ones, the house's."""
+
+import os
+from typing import Any
+
+from modernnca.errors import ModelFileError
+from modernnca.estimators.files import read_tree
+from modernnca.estimators.persist import load as load_own
+from modernnca.lab.peers import peer
+
+
+def load(path: str | os.PathLike, *, device: str = "auto") -> Any:
+    """Return the fitted model in the file. No code from the file is run.
+
+    >>> import tempfile
+    >>> model = peer("svm").build("binclass", seed=0).fit([[0], [1]], ["a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/svm.model")
+    ...     load(f"{folder}/svm.model").predict([[2]])
+    array(['b'], dtype='<U1')
+    """
+    tree = read_tree(path)
+    if "peer" not in tree:
+        return load_own(path, device=device)
+    settings = dict(tree["settings"])
+    if "device" in settings:
+        settings["device"] = device
+    try:
+        model: Any = peer(tree["peer"]).build(
+            tree["task"], seed=tree["seed"], settings=settings
+        )
+        return model.restore(tree)
+    except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise ModelFileError(
+            f"{str(path)!r} does not describe a model: {error}"
+        ) from error

@@ -1,0 +1,230 @@
+"""Which differences are more than luck: over runs, and over datasets.
+
+After Demsar, "Statistical comparisons of classifiers over multiple data sets" (2006).
+"""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from pandas import DataFrame, Series
+from scipy import stats
+
+from modernnca._named import named
+from modernnca.lab.stats.ranks import rank_each
+from modernnca.lab.stats.signedrank import signed_rank
+from modernnca.lab.stats.summary import check_method, entered, laid_out, losses, rounded
+
+
+class Friedman(NamedTuple):
+    """Friedman's test that all methods are alike, and Iman and Davenport's form."""
+
+    statistic: float  # chi-squared, with n_methods - 1 degrees of freedom
+    p: float
+    n_datasets: int
+    n_methods: int
+    iman_davenport: float  # F-distributed, and less cautious
+    iman_davenport_p: float
+
+
+def win_tie_lose(scores: DataFrame, method: str, *, alpha: float = 0.05) -> DataFrame:
+    """Count the datasets on which a method beats each other, ties with it or loses.
+
+    Two methods tie unless a two-sided t-test over their runs, from mean, std and n,
+    tells them apart at the level `alpha`; then the better mean wins. The test is
+    Welch's, which asks for no equal spread. Two methods without any spread differ if
+    their means do; a single run shows nothing, and ties. A dataset on which either
+    method has no score counts for neither.
+
+    Returns:
+        opponent, win, tie, lose; n, their sum; n_missing, the datasets where both took
+        part and a score is missing. The most beaten opponent comes first.
+    """
+    _check_alpha(alpha)
+    loss, took_part = losses(scores), entered(scores)
+    check_method(scores, method)
+    std, n = laid_out(scores, "std"), laid_out(scores, "n")
+    rows = []
+    for opponent in loss.columns.drop(method):
+        met = took_part[[method, opponent]].all(axis=1)
+        gain = (loss[opponent] - loss[method])[met].dropna()
+        runs = [
+            table.loc[gain.index, name].to_numpy(float)
+            for name in (method, opponent)
+            for table in (std, n)
+        ]
+        p = _welch(gain.to_numpy(), *runs)
+        shown = gain[p < alpha]
+        win, lose = int((shown > 0).sum()), int((shown < 0).sum())
+        tie, n_missing = len(gain) - win - lose, int(met.sum()) - len(gain)
+        rows.append([opponent, win, tie, lose, len(gain), n_missing])
+    columns = ["opponent", "win", "tie", "lose", "n", "n_missing"]
+    table = DataFrame(rows, columns=columns)
+    beaten = (table["win"] / table["n"]).sort_values(ascending=False, kind="stable")
+    return table.loc[beaten.index].reset_index(drop=True)
+
+
+def _welch(
+    gain: np.ndarray,
+    std: np.ndarray,
+    n: np.ndarray,
+    other_std: np.ndarray,
+    other_n: np.ndarray,
+) -> np.ndarray:
+    """Give p of differences of means; NaN, where a single run has no spread to test."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Squared standard errors; the stds divide by n, so these divide by n - 1.
+        error, other = std**2 / (n - 1), other_std**2 / (other_n - 1)
+        both = error + other
+        freedom = both**2 / (error**2 / (n - 1) + other**2 / (other_n - 1))
+        p = 2 * stats.t.sf(np.abs(gain) / np.sqrt(both), freedom)
+    return np.where(both == 0, np.where(gain == 0, 1.0, 0.0), p)
+
+
+def friedman(
+    scores: DataFrame, *, missing: str = "last", correct_ties: bool = True
+) -> Friedman:
+    """Test whether the methods' ranks differ by more than luck.
+
+    Every method must take part on every dataset; failures are treated as in
+    `rank_each`. Equal scores shrink the spread that luck gives to ranks; Demsar's
+    formula, `correct_ties=False`, does not see that and is the more cautious.
+    """
+    ranks = rank_each(scores, missing=missing)
+    n, k = ranks.shape
+    absent = np.argwhere(ranks.isna().to_numpy())
+    if len(absent):
+        dataset, method = ranks.index[absent[0, 0]], ranks.columns[absent[0, 1]]
+        raise ValueError(
+            f"Friedman's test needs every method on every dataset, and {method!r} did "
+            f"not take part on {dataset!r}; choose those who did with complete(scores)."
+        )
+    if n < 2 or k < 2:
+        raise ValueError(
+            "Friedman's test needs at least 2 datasets and 2 methods; "
+            f"there are {n} and {k}."
+        )
+    between = n * float(((ranks.mean() - (k + 1) / 2) ** 2).sum())
+    within = float(((ranks.to_numpy() - (k + 1) / 2) ** 2).sum())
+    if not correct_ties:
+        within = n * k * (k**2 - 1) / 12
+    statistic = n * (k - 1) * between / within if within else 0.0
+    rest = n * (k - 1) - statistic
+    ratio = (n - 1) * statistic / rest if rest > 1e-9 else np.inf
+    return Friedman(
+        statistic,
+        float(stats.chi2.sf(statistic, k - 1)),
+        n,
+        k,
+        float(ratio),
+        float(stats.f.sf(ratio, k - 1, (k - 1) * (n - 1))),
+    )
+
+
+def wilcoxon_holm(
+    scores: DataFrame, *, alpha: float = 0.05, differences: str = "raw"
+) -> DataFrame:
+    """Compare each two methods by Wilcoxon's signed-rank test, with Holm's correction.
+
+    Datasets are weighed by the size of the difference of the losses. "raw" is as the
+    textbook does; but an RMSE in the thousands then weighs more than one below 1.
+    "relative" divides by the larger loss, and is the one to take where units differ
+    and where classification and regression stand together.
+
+    Equal losses share their ranks between both sides. Up to 50 datasets p is exact,
+    whatever ties there are; beyond, it is that of the normal distribution (Pratt). A
+    dataset on which either method has no score is left out of that comparison;
+    without any left, p is NaN and nothing is significant.
+
+    Returns:
+        left, right, in the order of names; n, the datasets compared; statistic, the
+        smaller sum of ranks (Demsar's T); p, p_holm, significant.
+    """
+    _check_alpha(alpha)
+    difference = named("kind of difference", differences, DIFFERENCES)
+    loss = losses(scores)
+    rows = []
+    for left, right in combinations(loss.columns, 2):
+        both = loss[[left, right]].dropna()
+        change = rounded(difference(both[left], both[right]), 9)  # ties stay ties
+        rows.append([left, right, *signed_rank(change.to_numpy())])
+    table = DataFrame(rows, columns=["left", "right", "n", "statistic", "p"])
+    p_holm = holm(table["p"].to_numpy(float))
+    return table.assign(p_holm=p_holm, significant=p_holm < alpha)
+
+
+def _relative(left: Series, right: Series) -> Series:
+    larger = np.maximum(left.abs(), right.abs())
+    return (left - right) / larger.where(larger > 0, 1.0)
+
+
+DIFFERENCES = {"raw": Series.sub, "relative": _relative}
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Adjust p-values (N,) for being many, so that each can be held to the same level.
+
+    A NaN stays, and does not count as a test.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = np.full(len(p), np.nan)
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
+    return adjusted
+
+
+def nemenyi_distance(n_methods: int, n_datasets: int, *, alpha: float = 0.05) -> float:
+    """Return how far apart two average ranks must be to differ, by Nemenyi's test.
+
+    >>> round(nemenyi_distance(4, 14), 2)
+    1.25
+    """
+    _check_alpha(alpha)
+    if n_methods < 2 or n_datasets < 1:
+        raise ValueError(
+            "Nemenyi's test needs at least 2 methods and 1 dataset; "
+            f"there are {n_methods} and {n_datasets}."
+        )
+    q = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+
+
+def cliques(average_ranks: DataFrame, pairwise: DataFrame) -> list[list[str]]:
+    """Group neighbors in rank among whom no two differ significantly.
+
+    Takes the frames of `average_ranks` and `wilcoxon_holm`. Each group is as large as
+    can be and runs from its best method to its worst; groups may overlap; a method
+    that differs from both its neighbors is in none. These are the bars of a
+    critical-difference diagram.
+
+    >>> ranks = DataFrame({"method": ["a", "b", "c"], "rank": [1.2, 2.1, 2.7]})
+    >>> pairs = [["a", "b", False], ["a", "c", True], ["b", "c", False]]
+    >>> cliques(ranks, DataFrame(pairs, columns=["left", "right", "significant"]))
+    [['a', 'b'], ['b', 'c']]
+    """
+    ranked = average_ranks.dropna(subset="rank").sort_values("rank", kind="stable")
+    order = list(ranked["method"])
+    shown = pairwise[pairwise["significant"].astype(bool)]
+    apart = {
+        frozenset(pair) for pair in zip(shown["left"], shown["right"], strict=True)
+    }
+    groups: list[list[str]] = []
+    reached = 0
+    for start in range(len(order)):
+        end = start + 1
+        while end < len(order) and not any(
+            frozenset((one, order[end])) in apart for one in order[start:end]
+        ):
+            end += 1
+        if end > reached and end - start > 1:
+            groups.append(order[start:end])
+        reached = max(reached, end)
+    return groups
+
+
+def _check_alpha(alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha!r}; it must lie between 0 and 1, as 0.05.")

@@ -1,5 +1,0 @@
-"""What people read: records and scores as one page, with its tables and figures."""
-
-from modernnca.report.write import write_report
-
-__all__ = ["write_report"]

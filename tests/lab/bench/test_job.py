@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from modernnca.lab.bench.job import Job, Work, run_job
+from modernnca.lab.bench.scores import score_all
+from modernnca.lab.peers import peer
+
+
+def test_equal_questions_have_equal_keys_and_others_do_not():
+    job = Job("iris", "knn", "given", 1, 20, '{"p": 1}')
+    assert job.key == Job("iris", "knn", "given", 1, 20, '{"p": 1}').key
+    others = [
+        Job("wine", "knn", "given", 1, 20, '{"p": 1}'),
+        Job("iris", "svm", "given", 1, 20, '{"p": 1}'),
+        Job("iris", "knn", "random-0", 1, 20, '{"p": 1}'),
+        Job("iris", "knn", "given", 2, 20, '{"p": 1}'),
+        Job("iris", "knn", "given", 1, 0, '{"p": 1}'),
+        Job("iris", "knn", "given", 1, 20, '{"p": 2}'),
+        job.search,
+    ]
+    assert len({job.key, *(other.key for other in others)}) == len(others) + 1
+
+
+def test_a_key_is_the_same_for_ever():
+    # A store of yesterday must be found again tomorrow.
+    assert Job("iris", "knn").key == "df4d27efa4222a33804f8396"
+
+
+@pytest.mark.parametrize("dataset", ["builtin:iris", "builtin:diabetes"])
+def test_a_record_holds_all_that_its_scores_are_made_of(dataset):
+    record = run_job(Work(Job(dataset, "knn")))
+    assert record.status == "done"
+    truth = record.truth
+    if record.classes is not None:
+        truth = np.array(record.classes)[record.truth]
+    again = score_all(record.task, truth, record.prediction, record.classes)
+    assert again == pytest.approx(record.scores, rel=1e-6)
+    assert record.facts["fit_seconds"] > 0
+    assert record.facts["n_test"] == len(record.prediction)
+    assert record.facts["model_bytes"] > 1000
+    assert record.provenance["packages"]["numpy"] == np.__version__
+
+
+def test_settings_reach_the_method():
+    one, many = (
+        run_job(Work(Job("builtin:iris", "knn", settings=f'{{"n_neighbors": {k}}}')))
+        for k in (1, 90)
+    )
+    assert one.used == {"n_neighbors": 1}
+    assert not np.array_equal(one.prediction, many.prediction)
+
+
+def test_the_seed_reaches_the_method():
+    records = [
+        run_job(
+            Work(
+                Job(
+                    "builtin:iris",
+                    "random-forest",
+                    seed=seed,
+                    settings='{"n_estimators": 5}',
+                )
+            )
+        )
+        for seed in (0, 0, 1)
+    ]
+    assert np.array_equal(records[0].prediction, records[1].prediction)
+    assert not np.array_equal(records[0].prediction, records[2].prediction)
+
+
+def test_a_search_finds_settings_and_keeps_its_trials(tmp_path):
+    job = Job("builtin:iris", "knn", trials=6)
+    record = run_job(Work(job.search, storage=tmp_path))
+    assert record.facts["n_trials"] == 6
+    assert set(record.used) <= {"n_neighbors", "weights", "p"}
+    assert any(tmp_path.iterdir())
+    fitted = run_job(Work(job, found=record.used))
+    assert fitted.used == record.used
+
+
+def test_a_class_that_train_lacks_does_not_stop_the_fit(tmp_path):
+    file = tmp_path / "rare.csv"
+    rows = [f"{i},{'ab'[i % 2]}" for i in range(60)] + ["99,z"]
+    file.write_text("x,y\n" + "\n".join(rows) + "\n")
+    for seed in range(4):  # wherever the one row of its class falls
+        job = Job(
+            f"{file}:y", "modernnca", f"random-{seed}", settings='{"max_epochs": 1}'
+        )
+        assert run_job(Work(job)).status == "done"
+
+
+def test_rows_that_judge_a_trial_do_not_answer_it(tmp_path):
+    file = tmp_path / "noise.csv"
+    rng = np.random.RandomState(0)
+    rows = [f"{a},{b},{rng.randint(2)}" for a, b in rng.rand(200, 2)]
+    file.write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    quick = '{"max_epochs": 2, "n_members": 1}'
+    job = Job(f"{file}:y", "modernnca", trials=2, settings=quick)
+    record = run_job(Work(job.search, storage=tmp_path / "trials"))
+    assert record.scores["accuracy"] < 0.8  # a row that finds itself is always right
+
+
+def test_the_first_trial_is_the_defaults(tmp_path):
+    for method in ("modernnca", "lightgbm", "catboost", "mlp", "nca"):
+        nets = ("modernnca", "mlp", "nca")
+        quick = '{"max_epochs": 1}' if method in nets else "{}"
+        job = Job("builtin:iris", method, trials=1, settings=quick)
+        found = run_job(Work(job.search, storage=tmp_path)).used
+        defaults = peer(method).defaults
+        assert all(defaults[name] == value for name, value in found.items())

@@ -1,0 +1,70 @@
+"""FT-Transformer: every column counts, their order does not."""
+
+import pytest
+import torch
+from tests.lab.peers.shapes import some_rows
+
+from modernnca.core.rows import Rows
+from modernnca.lab.peers import peer
+from modernnca.lab.peers.ft_t import FTTransformer
+
+ALL, SHAPE = some_rows()
+ROWS = ALL.take(slice(0, 1))
+
+
+def made_net(**settings):
+    torch.manual_seed(0)
+    chosen = {
+        "n_layers": 2,
+        "d_token": 16,
+        "n_heads": 4,
+        "d_ffn_factor": 4 / 3,
+        "attention_dropout": 0.2,
+        "ffn_dropout": 0.1,
+        "residual_dropout": 0.1,
+    }
+    return FTTransformer(SHAPE, **{**chosen, **settings}).eval()
+
+
+def test_the_answer_changes_with_every_column():
+    net = made_net()
+    found = net(ROWS)
+    for part, cells in enumerate(ROWS):
+        for column in range(cells.shape[1]):
+            other = list(ROWS)
+            other[part] = cells.clone()
+            other[part][0, column] += 1
+            assert not torch.allclose(net(Rows(*other)), found, atol=1e-5)
+
+
+def test_the_order_of_tokens_does_not_matter():
+    net = made_net()
+    tokens = net.tokens(ROWS)
+    order = torch.tensor([4, 0, 5, 2, 1, 3])
+    torch.testing.assert_close(net.answer(tokens[:, order]), net.answer(tokens))
+    assert not torch.allclose(net.answer(tokens[:, :5]), net.answer(tokens))
+
+
+def test_the_last_layer_may_ask_for_cls_alone():
+    net = made_net()
+    tokens = torch.cat([net.cls.expand(1, 1, -1), net.tokens(ROWS)], 1)
+    for layer in net.layers:
+        tokens = layer(tokens)
+    torch.testing.assert_close(net.head(tokens[:, 0]), net(ROWS))
+
+
+def test_layers_are_prenorm_but_the_first():
+    names = [type(layer.norm).__name__ for layer in made_net(n_layers=3).layers]
+    assert names == ["Identity", "LayerNorm", "LayerNorm"]
+
+
+def test_heads_that_do_not_fit_are_refused_before_training():
+    model = peer("ft-t").build("regression", seed=0, settings={"d_token": 20})
+    with pytest.raises(ValueError, match="d_token=20 must be a multiple of n_heads=8"):
+        model.fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_the_space_offers_only_what_the_heads_can_share():
+    card = peer("ft-t")
+    n_heads = card.defaults["n_heads"]
+    assert all(d % n_heads == 0 for d in card.space["d_token"].options)

@@ -1,0 +1,61 @@
+"""One way to read what any peer wrote."""
+
+import numpy as np
+import pytest
+
+from modernnca.errors import ModelFileError
+from modernnca.estimators.files import read_tree, write_tree
+from modernnca.lab.peers import peer
+from modernnca.lab.peers.peer_files import load
+
+X = np.arange(40.0).reshape(20, 2) % 7
+LABELS = np.array(["a", "b"])[np.arange(20) % 2]
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "model"
+    settings = {"max_epochs": 1, "d_layer": 4}
+    peer("mlp").build("binclass", seed=5, settings=settings).fit(X, LABELS).save(path)
+    return path
+
+
+def test_a_model_comes_back_with_all_that_it_was_told(path):
+    model = load(path, device="cpu")
+    assert (model.name, model.task, model.seed) == ("mlp", "binclass", 5)
+    assert model.training.max_epochs == 1
+    assert model.training.device == "cpu"
+    assert model.settings["d_layer"] == 4
+    assert model.classes_.tolist() == ["a", "b"]
+
+
+def test_a_model_of_the_house_comes_back_by_the_same_way(tmp_path):
+    model = peer("l-nca").build("binclass", seed=0, settings={"max_epochs": 1})
+    model.fit(X, LABELS).save(tmp_path / "own")
+    again = load(tmp_path / "own")
+    assert type(again) is type(model)
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def changed(path, change):
+    tree = read_tree(path)
+    change(tree)
+    write_tree(path, tree)
+
+
+def test_a_file_of_an_unknown_peer_is_refused(path):
+    changed(path, lambda tree: tree.update(peer="../mlp"))
+    with pytest.raises(ModelFileError, match=r"Unknown method '\.\./mlp'"):
+        load(path)
+
+
+def test_a_file_without_weights_is_refused(path):
+    changed(path, lambda tree: tree.pop("weights"))
+    with pytest.raises(ModelFileError, match="does not describe a model"):
+        load(path)
+
+
+def test_a_file_that_is_cut_short_is_refused(path):
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ModelFileError, match="or it is cut short"):
+        load(path)

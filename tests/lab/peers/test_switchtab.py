@@ -1,0 +1,164 @@
+"""SwitchTab: mutual parts switch, and its losses are those of its paper."""
+
+import pytest
+import torch
+from tests.lab.peers.shapes import some_rows
+from torch.nn.functional import cross_entropy
+
+from modernnca.core.rows import Rows
+from modernnca.lab.peers import switchtab
+from modernnca.lab.peers.net_model import TableShape
+from modernnca.lab.peers.supervised import Examples
+from modernnca.lab.peers.switchtab import SwitchLearner, SwitchTab, corrupt
+
+SHAPE = some_rows(levels=(3,))[1]  # 7 wide: odd
+
+
+def made_examples(n_rows=20, seed=0):
+    rows, _ = some_rows(n_rows, levels=(3,), seed=seed)
+    return Examples(rows, (rows.numbers[:, 0] > 0).long())
+
+
+def made_net(shape=SHAPE, **settings):
+    torch.manual_seed(0)
+    chosen = {
+        "n_layers": 2,
+        "n_heads": 2,
+        "dropout": 0.0,
+        "alpha": 0.5,
+        "corruption": 0.3,
+        "n_mates": 6,
+    }
+    return SwitchTab(shape, **{**chosen, **settings})
+
+
+def made_learner(net, criterion=cross_entropy):
+    examples = made_examples()
+    return SwitchLearner(
+        net,
+        examples,
+        examples,
+        criterion=criterion,
+        judge=lambda answers: (0.0, 0.0),
+        generator=torch.Generator().manual_seed(0),
+    )
+
+
+def test_an_odd_number_of_columns_is_padded():
+    net = made_net()
+    assert net.head.in_features == 8
+    assert net.fit_in(torch.ones(2, 7))[:, 7].tolist() == [0, 0]
+    even = made_net(TableShape(n_numbers=4, n_plain=0, levels=(), d_out=1))
+    assert even.head.in_features == 4
+
+
+def test_wide_rows_are_projected():
+    wide = TableShape(n_numbers=3000, n_plain=0, levels=(), d_out=1)
+    net = made_net(wide, n_layers=1)
+    assert net.head.in_features == 1024
+    assert net.decoder.out_features == 3000
+
+
+def test_a_row_is_rebuilt_from_its_salient_part_and_either_mutual_part():
+    """The mutual parts swap: x1 must come out of (m2, s1) as of (m1, s1)."""
+    net = made_net()
+    learner = made_learner(net)
+    torch.manual_seed(1)
+    x, seen = torch.randn(2, 5, 7), torch.randn(2, 5, 8)
+    m1, s1 = net.to_mutual(seen[0]), net.to_salient(seen[0])
+    m2, s2 = net.to_mutual(seen[1]), net.to_salient(seen[1])
+
+    def error(mutual, salient, row):
+        rebuilt = net.decoder(torch.cat([mutual, salient], 1))
+        return (rebuilt - row).square().sum() / row.numel()
+
+    recovered = error(m1, s1, x[0]) + error(m2, s2, x[1])
+    switched = error(m2, s1, x[0]) + error(m1, s2, x[1])
+    torch.testing.assert_close(
+        learner.rebuilt(list(x), list(seen)), recovered + switched
+    )
+
+
+def test_rows_that_share_a_mutual_part_lose_nothing_by_the_switch():
+    net = made_net()
+    learner = made_learner(net)
+    with torch.no_grad():
+        for parameter in net.to_mutual.parameters():
+            parameter.zero_()
+    seen = list(torch.randn(2, 5, 8))
+    rebuilt = [net.decode(*net.parts(z)) for z in seen]
+    assert learner.rebuilt(rebuilt, seen).item() == pytest.approx(0, abs=1e-10)
+
+
+def test_the_loss_is_four_errors_and_two_weighted_answers(monkeypatch):
+    monkeypatch.setattr(switchtab, "corrupt", lambda rows, rate: rows)
+    net = made_net()
+    learner = made_learner(net)
+    batch = torch.tensor([3, 1, 4, 1])
+    state = learner.generator.get_state()
+    found = learner.loss(batch)
+    learner.generator.set_state(state)
+    drawn = torch.randint(20, (4,), generator=learner.generator)
+    first, second = learner.examples(batch), learner.examples(drawn)
+    seen = [net.encode(first.rows), net.encode(second.rows)]
+    rebuilt = learner.rebuilt([net.flat(first.rows), net.flat(second.rows)], seen)
+    answers = cross_entropy(net(first.rows), first.y)
+    answers = answers + cross_entropy(net(second.rows), second.y)
+    torch.testing.assert_close(found, rebuilt + 0.5 * answers)
+
+
+def test_the_net_sees_corrupted_rows_but_rebuilds_the_true_ones(monkeypatch):
+    seen = []
+
+    def all_zero(rows, rate):
+        seen.append(rate)
+        return Rows(rows.numbers * 0, rows.plain * 0, rows.codes * 0)
+
+    monkeypatch.setattr(switchtab, "corrupt", all_zero)
+    net = made_net(alpha=0.0)
+    with torch.no_grad():
+        net.decoder.weight.zero_()
+        net.decoder.bias.zero_()
+    learner = made_learner(net)
+    batch = torch.arange(4)
+    state = learner.generator.get_state()
+    found = learner.loss(batch)
+    learner.generator.set_state(state)
+    drawn = torch.randint(20, (4,), generator=learner.generator)
+    true = [net.flat(learner.examples(index).rows) for index in (batch, drawn)]
+    expected = sum(2 * x.square().mean() for x in true)
+    torch.testing.assert_close(found, expected)
+    assert seen == [0.3, 0.3]
+
+
+def test_cells_are_corrupted_at_the_rate_by_cells_of_their_column():
+    torch.manual_seed(0)
+    cells = torch.arange(4000.0)[:, None] + torch.tensor([0.0, 10_000.0])
+    rows = Rows(cells, torch.zeros(4000, 0), torch.arange(4000)[:, None])
+    changed = corrupt(rows, 0.3)
+    for before, after in zip(rows, changed, strict=True):
+        if before.numel():
+            rate = (before != after).float().mean().item()
+            assert rate == pytest.approx(0.3, abs=0.02)
+    assert (changed.numbers // 10_000 == torch.tensor([0.0, 1.0])).all()
+    both = (changed.numbers != cells).float()
+    assert (both[:, 0] * both[:, 1]).mean().item() == pytest.approx(0.09, abs=0.015)
+
+
+def test_a_row_has_one_answer_whatever_else_is_asked():
+    net, rows = made_net().eval(), made_examples(9, seed=1).rows
+    net.mates.keep(made_examples().rows, torch.Generator())
+    found = net(rows)
+    torch.testing.assert_close(net(rows.take(slice(4, 5))), found[4:5])
+    order = torch.randperm(9)
+    torch.testing.assert_close(net(rows.take(order)), found[order])
+
+
+def test_in_training_rows_attend_to_each_other():
+    net, rows = made_net(), made_examples(6).rows
+    found = net(rows)
+    numbers = rows.numbers.clone()
+    numbers[0] += 1
+    assert not torch.allclose(
+        net(rows._replace(numbers=numbers))[1:], found[1:], atol=1e-6
+    )
