@@ -15,7 +15,12 @@ from modernnca._version import __version__
 from modernnca.errors import MissingExtraError, ModelFileError, StoreError, TableError
 
 if TYPE_CHECKING:
+    from modernnca.ensemble.baselines import ConstantMember, KNNMember
+    from modernnca.ensemble.forest_member import ForestMember
+    from modernnca.ensemble.member import Member
+    from modernnca.ensemble.network_member import NetworkMember
     from modernnca.estimators.classifier import ModernNCAClassifier
+    from modernnca.estimators.config import ModernNCAConfig
     from modernnca.estimators.family import (
         LNCAClassifier,
         LNCARegressor,
@@ -23,38 +28,52 @@ if TYPE_CHECKING:
         TabConClassifier,
         TabConRegressor,
     )
-    from modernnca.estimators.persist import load
+    from modernnca.estimators.persistence import load
+    from modernnca.estimators.presets import PRESETS, choose_preset
     from modernnca.estimators.regressor import ModernNCARegressor
-    from modernnca.estimators.settings import PRESETS
 
-# Where the other names live. They are fetched when asked for: torch takes seconds to
+# Where the other names live. They are imported on first use: torch takes seconds to
 # import, and a shell's help, or a worker that only waits, does without.
 _HOMES = {
-    "LNCAClassifier": "family",
-    "LNCARegressor": "family",
-    "ModernNCAClassifier": "classifier",
-    "ModernNCARegressor": "regressor",
-    "NCAClassifier": "family",
-    "PRESETS": "settings",
-    "TabConClassifier": "family",
-    "TabConRegressor": "family",
-    "load": "persist",
+    "ConstantMember": "ensemble.baselines",
+    "ForestMember": "ensemble.forest_member",
+    "KNNMember": "ensemble.baselines",
+    "LNCAClassifier": "estimators.family",
+    "LNCARegressor": "estimators.family",
+    "Member": "ensemble.member",
+    "ModernNCAClassifier": "estimators.classifier",
+    "ModernNCAConfig": "estimators.config",
+    "ModernNCARegressor": "estimators.regressor",
+    "NCAClassifier": "estimators.family",
+    "NetworkMember": "ensemble.network_member",
+    "PRESETS": "estimators.presets",
+    "TabConClassifier": "estimators.family",
+    "TabConRegressor": "estimators.family",
+    "choose_preset": "estimators.presets",
+    "load": "estimators.persistence",
 }
 
 __all__ = [
     "PRESETS",
+    "ConstantMember",
+    "ForestMember",
+    "KNNMember",
     "LNCAClassifier",
     "LNCARegressor",
+    "Member",
     "MissingExtraError",
     "ModelFileError",
     "ModernNCAClassifier",
+    "ModernNCAConfig",
     "ModernNCARegressor",
     "NCAClassifier",
+    "NetworkMember",
     "StoreError",
     "TabConClassifier",
     "TabConRegressor",
     "TableError",
     "__version__",
+    "choose_preset",
     "load",
 ]
 
@@ -62,7 +81,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'modernnca' has no attribute {name!r}")
-    part = getattr(import_module(f"modernnca.estimators.{_HOMES[name]}"), name)
+    part = getattr(import_module(f"modernnca.{_HOMES[name]}"), name)
     globals()[name] = part
     return part
 

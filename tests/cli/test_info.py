@@ -18,18 +18,18 @@ def test_a_classifier_is_described(shell, classifier_file):
         "remembers 87 rows, with the raw rows",
     ]
     assert lines[4].startswith("training network 1: validation accuracy ")
-    assert lines[4].endswith(" of 2 (max_epochs was reached)")
-    assert "arguments categorical_columns=['zip'], max_epochs=2, random_state=0" in (
+    assert lines[4].endswith(" of 2 (max_epochs reached)")
+    assert "arguments categorical_features=['zip'], max_epochs=2, random_state=0" in (
         lines
     )
-    assert any("max_epochs=2, patience=16" in line for line in lines)
+    assert "max_epochs=2, patience=16" in " ".join(lines)
     assert any(line.startswith("joined datetime days, month") for line in lines)
 
 
 def test_a_regressor_is_described(shell, regressor_file):
     lines = lines_of(shell("info", regressor_file).stdout)
     assert lines[0] == "estimator ModernNCARegressor"
-    assert lines[2].startswith("target numbers of mean ")
+    assert lines[2].startswith("target numbers, mean ")
     assert lines[3] == "remembers 90 rows, without the raw rows"
     assert lines[4].startswith("training network 1: validation rmse ")
 

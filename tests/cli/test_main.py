@@ -46,7 +46,7 @@ def test_without_the_extra_one_line_says_what_to_install(package, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == (  # printed by Python itself, with the exit code 1
-        "modernnca's shell needs typer, rich and pyarrow: pip install 'modernnca[cli]'"
+        "The modernnca shell needs typer, rich and pyarrow: pip install 'modernnca[cli]'"
     )
 
 
@@ -84,7 +84,7 @@ def test_ctrl_c_keeps_the_best_weights_and_saves_them(tmp_path, shop):
         process.stderr.read()
         said = process.stdout.read().decode()
     assert process.returncode == 0
-    assert "(stopped by Ctrl-C)." in said
+    assert "(interrupted)." in said
     model = load(out)
     assert model.ended_ == ["interrupted"]
     assert model.best_epochs_[0] >= 1
@@ -107,7 +107,7 @@ def test_a_full_disk_is_said_in_one_line(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert result.exit_code == 1
-    elsewhere = ", nor to the home folder or to that of temporary files"
+    elsewhere = ", nor to the home or temporary folder"
     assert result.stderr.splitlines()[-1] == (
         f"Error: Cannot write {str(out)!r}: File too large"
         f"{elsewhere * (command == 'fit')}; make room, or choose another place with "

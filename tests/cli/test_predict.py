@@ -8,9 +8,9 @@ import pyarrow.parquet as pa_parquet
 import pytest
 
 from modernnca import ModernNCAClassifier, load
-from modernnca.cli.tables import read_table
+from modernnca.cli.table_files import read_table
 
-NOTE = "Not used, since the model does not know them: id, spent, bought.\n"
+NOTE = "Ignored columns that the model does not use: id, spent, bought.\n"
 
 
 def known(model, shop):
@@ -74,7 +74,7 @@ def test_neighbors_and_their_shares_are_added(shell, classifier_file, shop):
     shell("predict", classifier_file, shop, "--neighbors", 2, "-o", "out.parquet")
     out = pa_parquet.read_table("out.parquet")
     model = load(classifier_file)
-    found = model.kneighbors(known(model, shop), n_neighbors=2)
+    found = model.explain(known(model, shop), n_neighbors=2)
     for place in (1, 2):
         assert (out[f"neighbor_{place}"].to_numpy() == found.indices.T[place - 1]).all()
         assert (out[f"share_{place}"].to_numpy() == found.shares.T[place - 1]).all()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor, load
-from modernnca.cli.tables import read_table
+from modernnca.cli.table_files import read_table
+from modernnca.estimators.resolve import given_options
 
 SHORT = ("--set", "max_epochs=2", "--set", "n_blocks=0", "--set", "dim=8")
 
@@ -20,16 +21,16 @@ def test_it_says_what_it_tried_and_what_was_best(shell, shop):
     said = result.stdout
     assert said.startswith(
         "Classification: the target bought holds 2 classes (no, yes).\n"
-        "Learning from 87 rows; 3 without a target left out.\n"
+        "Learning from 87 rows; skipped 3 rows without a target.\n"
     )
     lines = [line.split() for line in said.splitlines()]
-    assert ["setting", "default", "tuned"] in lines
+    assert ["option", "default", "tuned"] in lines
     default = {line[0]: line[1] for line in lines if len(line) == 3}
     assert default["n_frequencies"] == "77"
     assert default["learning_rate"] == "0.003"
     assert "dim" not in default  # it was set, so it is not searched
     assert "Trials: 3 done.\n" in said
-    assert "On the held-out rows: default accuracy 0." in said
+    assert "On the validation rows: default accuracy 0." in said
     assert said.splitlines()[-1].startswith("Saved to m.mnca (")
     assert "tune: 100%" in result.stderr
     assert "Error" not in result.stderr
@@ -47,8 +48,8 @@ def test_it_saves_what_the_python_api_finds(shell, shop):
     model.tune(X, y, trials=2, metric="mae")
     loaded = load("m.mnca")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    params = loaded.get_params()
-    assert {name: params[name] for name in model.best_params_} == model.best_params_
+    options = given_options(loaded)
+    assert {name: options[name] for name in model.best_params_} == model.best_params_
 
 
 def test_an_error_is_shown_as_an_error(shell, shop):
@@ -58,14 +59,14 @@ def test_an_error_is_shown_as_an_error(shell, shop):
     )
     assert "default rmse " in result.stdout
     assert "rmse -" not in result.stdout
-    assert len(load("m.mnca").remembered_.table.columns) == 0
+    assert len(load("m.mnca").rows_.table.columns) == 0
 
 
 def test_neighbors_are_numbered_as_in_the_file(shell, shop):
     shell("tune", shop, "-t", "bought", "-o", "m.mnca", "--trials", 1, *SHORT)
     bought = read_table(shop)["bought"].to_pylist()
     there = [row for row, value in enumerate(bought) if value is not None]
-    assert sorted(load("m.mnca").remembered_.origin) == there
+    assert sorted(load("m.mnca").rows_.index) == there
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
@@ -130,6 +131,6 @@ def test_failed_trials_are_mentioned(shell, shop, monkeypatch):
     result = shell("tune", shop, "-t", "bought", "-o", "m.mnca", "--trials", 3, *SHORT)
     assert "Trials: 2 done, 1 failed.\n" in result.stdout
     assert (
-        "The first that failed, number 1, said: RuntimeError: the lights went out\n"
+        "The first failure was trial 1: RuntimeError: the lights went out\n"
         in result.stdout
     )

@@ -1,4 +1,4 @@
-"""What the contracts share."""
+"""Fixtures of the contracts."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What every distance obeys; listing one in DISTANCES is enough to hold it to it."""
+"""What holds for every distance in DISTANCES; a new one is tested once listed."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ def distance(request):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_queries_by_keys_and_the_dtype_kept(distance, draw, dtype):
+def test_shape_and_dtype(distance, draw, dtype):
     found = distance(draw(5, 3).to(dtype), draw(7, 3).to(dtype))
     assert found.shape == (5, 7)
     assert found.dtype == dtype
@@ -38,7 +38,7 @@ def test_a_pair_does_not_depend_on_the_other_pairs(distance, draw):
             torch.testing.assert_close(alone[0, 0], whole[i, j])
 
 
-def test_batches_are_computed_one_by_one(distance, draw):
+def test_leading_dimensions_are_batches(distance, draw):
     query, keys = draw(2, 4, 5, 3), draw(2, 4, 7, 3)
     found = distance(query, keys)
     assert found.shape == (2, 4, 5, 7)
@@ -60,7 +60,7 @@ def test_no_rows_have_no_distances(distance, n_queries, n_keys):
     assert found.shape == (n_queries, n_keys)
 
 
-def test_the_slope_is_that_of_finite_differences(distance, draw):
+def test_the_gradient_equals_finite_differences(distance, draw):
     inputs = draw(4, 3).requires_grad_(), draw(5, 3).requires_grad_()
     assert torch.autograd.gradcheck(distance, inputs)
 
@@ -72,7 +72,7 @@ def test_coinciding_rows_have_finite_gradients(distance, draw, center):
     assert rows.grad.isfinite().all()
 
 
-def test_the_arguments_are_left_as_they_were(distance, draw):
+def test_the_arguments_are_not_modified(distance, draw):
     query, keys = draw(4, 3), draw(5, 3)
     before = query.clone(), keys.clone()
     distance(query, keys)

@@ -1,11 +1,11 @@
-"""What every memory obeys; add a memory to the table and it is held to it."""
+"""What holds for every memory in MEMORIES; a new one is tested once listed."""
 
 import pytest
 import torch
 
 from modernnca.core.distances import DISTANCES
 from modernnca.core.softnn import Rule, exponential, soft_vote, student
-from modernnca.memory.exact import ExactMemory
+from modernnca.memory.exact_memory import ExactMemory
 
 # name -> a memory of (keys, values, rule, log_weights)
 MEMORIES = {
@@ -22,7 +22,7 @@ def build(request):
 
 
 @pytest.fixture
-def crowd(draw):
+def rows(draw):
     """Eleven keys, their values and log-weights, and six queries."""
     return draw(11, 4), draw(11, 3), draw(11), draw(6, 4)
 
@@ -37,14 +37,14 @@ def rule(request):
     }[request.param]
 
 
-def test_a_memory_has_the_length_of_its_rows(build, crowd):
-    keys, values, _, _ = crowd
+def test_the_length_is_the_number_of_rows(build, rows):
+    keys, values, _, _ = rows
     assert len(build(keys, values, Rule(DISTANCES["euclidean"]), None)) == 11
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_vote_is_the_soft_vote(build, crowd, rule, weighted):
-    keys, values, log_weights, query = crowd
+def test_the_vote_equals_the_soft_vote(build, rows, rule, weighted):
+    keys, values, log_weights, query = rows
     log_weights = log_weights if weighted else None
     found = build(keys, values, rule, log_weights).vote(query)
     expected = soft_vote(query, keys, values, rule=rule, log_weights=log_weights)
@@ -53,48 +53,45 @@ def test_the_vote_is_the_soft_vote(build, crowd, rule, weighted):
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-@pytest.mark.parametrize("n_neighbors", [1, 4, 11])
-def test_the_nearest_are_the_nearest_and_in_order(build, crowd, name, n_neighbors):
-    keys, values, log_weights, query = crowd
+def test_the_distances_and_their_order_are_those_of_the_rule(build, rows, name):
+    keys, values, log_weights, query = rows
     memory = build(keys, values, Rule(DISTANCES[name]), log_weights)
-    found = memory.nearest(query, n_neighbors)
-    expected, rows = DISTANCES[name](query, keys).sort(dim=1)
-    torch.testing.assert_close(found.distances, expected[:, :n_neighbors])
-    assert torch.equal(found.rows, rows[:, :n_neighbors])
+    found = memory.pairs(query).distances
+    expected = DISTANCES[name](query, keys)
+    torch.testing.assert_close(found, expected)
+    assert torch.equal(found.argsort(1), expected.argsort(1))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_shares_are_a_softmax_and_sum_to_one_over_all(build, crowd, rule, weighted):
-    keys, values, log_weights, query = crowd
+def test_shares_are_the_softmax_of_the_scores(build, rows, rule, weighted):
+    keys, values, log_weights, query = rows
     log_weights = log_weights if weighted else None
-    found = build(keys, values, rule, log_weights).nearest(query, 11)
+    shares = build(keys, values, rule, log_weights).pairs(query).shares
     scores = rule.scores(rule.distance(query, keys), log_weights)
-    torch.testing.assert_close(found.shares, scores.softmax(1).gather(1, found.rows))
-    torch.testing.assert_close(found.shares.sum(1), torch.ones(6).double())
+    torch.testing.assert_close(shares, scores.softmax(1))
+    torch.testing.assert_close(shares.sum(1), torch.ones(6).double())
 
 
-def test_the_neighbors_explain_the_vote(build, crowd, rule):
-    keys, values, log_weights, query = crowd
+def test_shares_times_values_are_the_vote(build, rows, rule):
+    keys, values, log_weights, query = rows
     memory = build(keys, values, rule, log_weights)
-    found = memory.nearest(query, 11)
-    told = (found.shares[..., None] * values[found.rows]).sum(1)
-    torch.testing.assert_close(told, memory.vote(query).mean)
+    shares = memory.pairs(query).shares
+    torch.testing.assert_close(shares @ values, memory.vote(query).mean)
 
 
 @pytest.mark.parametrize("name", ["euclidean", "squared-euclidean", "manhattan"])
 @pytest.mark.parametrize("center", [0, 1000])
-def test_a_remembered_row_is_at_no_distance_from_itself(build, draw, name, center):
+def test_a_remembered_row_has_distance_zero_from_itself(build, draw, name, center):
     keys = (draw(50, 16) + center).float()
     memory = build(keys, torch.zeros(50, 1), Rule(DISTANCES[name]), None)
-    found = memory.nearest(keys, 5)
-    assert torch.equal(found.rows[:, 0], torch.arange(50))
-    assert found.distances[:, 0].max() < 1e-6
+    found = memory.pairs(keys).distances
+    assert torch.equal(found.argmin(1), torch.arange(50))
+    assert found.diagonal().max() < 1e-6
 
 
 @pytest.mark.parametrize("kernel", [exponential, student])
-def test_float32_stays_float32(build, crowd, kernel):
-    keys, values, log_weights, query = (part.float() for part in crowd)
+def test_float32_stays_float32(build, rows, kernel):
+    keys, values, log_weights, query = (part.float() for part in rows)
     memory = build(keys, values, Rule(DISTANCES["euclidean"], 1, kernel), log_weights)
-    found = (*memory.vote(query), *memory.nearest(query, 2))
-    kinds = [part.dtype for part in found]
-    assert kinds == [torch.float32] * 3 + [torch.int64, torch.float32]
+    found = (*memory.vote(query), *memory.pairs(query))
+    assert [part.dtype for part in found] == [torch.float32] * 4

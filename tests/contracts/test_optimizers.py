@@ -1,4 +1,4 @@
-"""What every optimizer obeys; listing one in OPTIMIZERS is enough to hold it to it."""
+"""What holds for every optimizer in OPTIMIZERS; a new one is tested once listed."""
 
 from copy import deepcopy
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from modernnca.train.optim import OPTIMIZERS
+from modernnca.train.optimizers import OPTIMIZERS
 
 
 @pytest.fixture(params=OPTIMIZERS)
@@ -14,22 +14,22 @@ def build(request):
     return OPTIMIZERS[request.param]
 
 
-class Bowl(nn.Module):
-    """A quadratic bowl with its bottom at 1, 2, 3, and a parameter of its own rate."""
+class Quadratic(nn.Module):
+    """A quadratic with its minimum at 1, 2, 3; one parameter has a rate of its own."""
 
     def __init__(self, dtype=torch.float64):
         super().__init__()
-        self.at = nn.Parameter(torch.zeros(3, dtype=dtype))
+        self.x = nn.Parameter(torch.zeros(3, dtype=dtype))
         self.scale = nn.Parameter(torch.ones((), dtype=dtype))
         self.scale.rate_factor = 3.0
 
     def forward(self):
-        bottom = torch.tensor([1.0, 2.0, 3.0]).to(self.at)
-        return (self.at - bottom).square().sum() + (self.scale - 2).square()
+        minimum = torch.tensor([1.0, 2.0, 3.0]).to(self.x)
+        return (self.x - minimum).square().sum() + (self.scale - 2).square()
 
 
 def descend(module, optimizer, n_steps):
-    """The losses on the way."""
+    """The losses of all steps."""
 
     def closure():
         optimizer.zero_grad()
@@ -41,36 +41,36 @@ def descend(module, optimizer, n_steps):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_it_goes_down_with_a_closure_and_keeps_the_dtype(build, dtype):
-    module = Bowl(dtype)
+def test_steps_with_a_closure_lower_the_loss_and_keep_the_dtype(build, dtype):
+    module = Quadratic(dtype)
     losses = descend(module, build(module, 0.01, 0.0), 20)
     assert losses[-1] < losses[0]
     assert {parameter.dtype for parameter in module.parameters()} == {dtype}
 
 
-def test_every_parameter_moves(build):
-    module = Bowl()
+def test_every_parameter_changes(build):
+    module = Quadratic()
     descend(module, build(module, 0.01, 1e-3), 2)
-    assert (module.at > 0).all()
+    assert (module.x > 0).all()
     assert module.scale > 1
 
 
-def test_the_same_start_takes_the_same_way(build):
-    ways = []
+def test_equal_starts_give_equal_losses(build):
+    losses = []
     for _ in range(2):
-        module = Bowl()
-        ways.append(descend(module, build(module, 0.01, 1e-3), 5))
-    assert ways[0] == ways[1]
+        module = Quadratic()
+        losses.append(descend(module, build(module, 0.01, 1e-3), 5))
+    assert losses[0] == losses[1]
 
 
-def test_it_goes_on_from_its_state(build):
-    module = Bowl()
+def test_it_resumes_from_its_state(build):
+    module = Quadratic()
     optimizer = build(module, 0.01, 1e-3)
     descend(module, optimizer, 4)
     weights, state = deepcopy((module.state_dict(), optimizer.state_dict()))
     expected = descend(module, optimizer, 4)
 
-    other = Bowl()
+    other = Quadratic()
     other.load_state_dict(weights)
     second = build(other, 0.01, 1e-3)
     second.load_state_dict(state)

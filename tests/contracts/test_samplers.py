@@ -1,9 +1,11 @@
-"""What every sampler obeys; listing one in SAMPLERS is enough to hold it to it."""
+"""What holds for every sampler in SAMPLERS; a new one is tested once listed."""
 
 import pytest
 import torch
 
-from modernnca.core.samplers import SAMPLERS, Crowd
+from modernnca.core.samplers import SAMPLERS, SamplingContext
+
+INF = float("inf")
 
 
 @pytest.fixture(params=SAMPLERS)
@@ -11,24 +13,25 @@ def sampler(request):
     return SAMPLERS[request.param]
 
 
-def crowd(n_rows, *, rate=0.5, at_most=None, seed=0):
+def new_context(n_rows, *, rate=0.5, max_sampled=INF, seed=0):
     points = torch.randn(n_rows, 2, generator=torch.Generator().manual_seed(1))
-    return Crowd(
+    generator = torch.Generator().manual_seed(seed)
+    return SamplingContext(
         n_rows=n_rows,
         classes=torch.arange(n_rows) % 2,
         rate=rate,
-        at_most=at_most,
+        max_sampled=max_sampled,
         exponent=1.0,
         distances=lambda batch: torch.cdist(points[batch], points),
-        generator=torch.Generator().manual_seed(seed),
+        generator=generator,
+        device_generator=generator,
     )
 
 
-def voices(sample, batch):
-    """(B, B + S) True where a row is heard: not itself, and not silent."""
-    together = torch.cat([batch, sample.others])
-    heard = batch[:, None] != together
-    return heard if sample.silent is None else heard & ~sample.silent
+def votes(sample, batch):
+    """(B, B + S) True where a row votes: not on itself, and not where masked."""
+    voting = batch[:, None] != torch.cat([batch, sample.others])
+    return voting if sample.mask is None else voting & ~sample.mask
 
 
 SITUATIONS = [
@@ -48,46 +51,47 @@ def situation(request):
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("at_most", [None, 3])
-def test_others_are_rows_outside_the_batch_each_once(sampler, situation, rate, at_most):
+@pytest.mark.parametrize("limit", [INF, 3])
+def test_others_are_distinct_rows_outside_the_batch(sampler, situation, rate, limit):
     n_rows, batch = situation
-    others = sampler(batch, crowd(n_rows, rate=rate, at_most=at_most)).others.tolist()
+    context = new_context(n_rows, rate=rate, max_sampled=limit)
+    others = sampler(batch, context).others.tolist()
     assert len(others) == len(set(others))
     assert set(others) <= set(range(n_rows)) - set(batch.tolist())
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
-def test_every_row_hears_somebody_else(sampler, situation, rate):
+def test_some_other_row_votes_on_every_query(sampler, situation, rate):
     n_rows, batch = situation
-    sample = sampler(batch, crowd(n_rows, rate=rate))
-    assert voices(sample, batch).any(1).all()
+    sample = sampler(batch, new_context(n_rows, rate=rate))
+    assert votes(sample, batch).any(1).all()
 
 
-def test_silence_covers_the_batch_and_the_others(sampler, situation):
+def test_a_mask_covers_the_batch_and_the_others(sampler, situation):
     n_rows, batch = situation
-    sample = sampler(batch, crowd(n_rows))
-    if sample.silent is not None:
-        assert sample.silent.dtype == torch.bool
-        assert sample.silent.shape == (len(batch), len(batch) + len(sample.others))
+    sample = sampler(batch, new_context(n_rows))
+    if sample.mask is not None:
+        assert sample.mask.dtype == torch.bool
+        assert sample.mask.shape == (len(batch), len(batch) + len(sample.others))
 
 
 def test_equal_seeds_give_equal_draws(sampler):
     batch = torch.tensor([5, 2, 17])
-    one, other = crowd(30), crowd(30)
+    one, other = new_context(30), new_context(30)
     for _ in range(3):
         first, second = sampler(batch, one), sampler(batch, other)
         assert torch.equal(first.others, second.others)
-        if first.silent is not None:
-            assert torch.equal(first.silent, second.silent)
+        if first.mask is not None:
+            assert torch.equal(first.mask, second.mask)
 
 
 def test_the_global_generator_is_not_touched(sampler):
     before = torch.get_rng_state()
-    sampler(torch.tensor([5, 2, 17]), crowd(30))
+    sampler(torch.tensor([5, 2, 17]), new_context(30))
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_the_batch_is_left_as_it_was(sampler):
+def test_the_batch_is_not_modified(sampler):
     batch = torch.tensor([5, 2, 17])
-    sampler(batch, crowd(30))
+    sampler(batch, new_context(30))
     assert batch.tolist() == [5, 2, 17]

@@ -1,4 +1,4 @@
-"""What the tests of the method share."""
+"""Fixtures of the tests of the method."""
 
 import pytest
 import torch

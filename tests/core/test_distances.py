@@ -1,4 +1,4 @@
-"""Distances: solved by hand, held against loops, and the laws that each obeys."""
+"""Distances: computed by hand, compared with loops, and the laws of each."""
 
 import math
 
@@ -9,8 +9,8 @@ import torch
 from modernnca.core.distances import DISTANCES, euclidean, squared_euclidean
 
 METRICS = ["euclidean", "manhattan"]
-OF_DIFFERENCES = [*METRICS, "squared-euclidean"]  # they see q - k alone
-OF_ANGLES = ["euclidean", "squared-euclidean", "cosine", "dot"]  # may be rotated
+OF_DIFFERENCES = [*METRICS, "squared-euclidean"]  # functions of q - k alone
+ROTATABLE = ["euclidean", "squared-euclidean", "cosine", "dot"]
 
 SLOW = {
     "euclidean": lambda q, k: math.sqrt(((q - k) ** 2).sum()),
@@ -44,21 +44,21 @@ def test_three_keys_by_hand(name, expected):
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_each_pair_is_as_in_a_double_loop(name, rows):
+def test_each_pair_equals_a_double_loop(name, rows):
     query, keys = (part.numpy() for part in rows)
     expected = [[SLOW[name](q, k) for k in keys] for q in query]
     np.testing.assert_allclose(DISTANCES[name](*rows), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_query_and_key_may_change_places(name, rows):
+def test_distances_are_symmetric(name, rows):
     query, keys = rows
-    there, back = DISTANCES[name](query, keys), DISTANCES[name](keys, query).mT
-    torch.testing.assert_close(there, back)
+    swapped = DISTANCES[name](keys, query).mT
+    torch.testing.assert_close(DISTANCES[name](query, keys), swapped)
 
 
 @pytest.mark.parametrize("name", OF_DIFFERENCES)
-def test_equal_rows_are_at_zero_and_others_are_not(name, rows):
+def test_only_equal_rows_have_distance_zero(name, rows):
     found = DISTANCES[name](rows[0], rows[0])
     torch.testing.assert_close(
         found.diagonal(), torch.zeros(7).double(), atol=1e-7, rtol=0
@@ -67,7 +67,7 @@ def test_equal_rows_are_at_zero_and_others_are_not(name, rows):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_a_detour_is_never_shorter(name, draw):
+def test_metrics_obey_the_triangle_inequality(name, draw):
     points = draw(12, 2)
     direct = DISTANCES[name](points, points)
     detours = direct[:, :, None] + direct[None, :, :]  # from i by j to k
@@ -83,12 +83,13 @@ def test_a_shift_of_all_rows_changes_nothing(name, rows, draw):
     )
 
 
-@pytest.mark.parametrize("name", OF_ANGLES)
+@pytest.mark.parametrize("name", ROTATABLE)
 def test_a_rotation_of_all_rows_changes_nothing(name, rows, draw):
     query, keys = rows
-    turn = torch.linalg.qr(draw(4, 4)).Q
+    rotation = torch.linalg.qr(draw(4, 4)).Q
     torch.testing.assert_close(
-        DISTANCES[name](query @ turn, keys @ turn), DISTANCES[name](query, keys)
+        DISTANCES[name](query @ rotation, keys @ rotation),
+        DISTANCES[name](query, keys),
     )
 
 
@@ -109,7 +110,7 @@ def test_scaling_all_rows_scales_the_distance(name, power, rows):
     )
 
 
-def test_cosine_sees_no_length_and_stays_within_one(rows, draw):
+def test_cosine_ignores_length_and_is_bounded_by_one(rows, draw):
     query, keys = rows
     found = DISTANCES["cosine"](query, keys)
     lengths = draw(9, 1).exp()
@@ -135,14 +136,14 @@ def test_float32_keeps_its_digits_far_from_the_origin(center, draw):
     torch.testing.assert_close(found[apart].double(), exact[apart], rtol=1e-5, atol=0)
 
 
-def test_coinciding_rows_pull_and_push_nothing():
-    # Small integers: the squared length is exactly zero, where the root has no slope.
+def test_coinciding_rows_have_zero_gradient():
+    # Small integers: the square is exactly zero, where the root has no gradient.
     rows = torch.tensor([[1.0, 2.0], [1.0, 2.0]], requires_grad=True)
     euclidean(rows[:1], rows[1:]).sum().backward()
     assert (rows.grad == 0).all()
 
 
-def test_euclidean_has_the_unit_vector_as_its_slope(draw):
+def test_the_gradient_of_euclidean_is_a_unit_vector(draw):
     query, key = draw(1, 3).requires_grad_(), draw(1, 3)
     euclidean(query, key).sum().backward()
     expected = (query - key).detach()

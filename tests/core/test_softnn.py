@@ -1,4 +1,4 @@
-"""The vote: softmax by hand, the paper's equation in loops, and the laws of merging."""
+"""The vote: softmax by hand, the paper's equation in loops, rules of merging."""
 
 import math
 from functools import reduce
@@ -26,7 +26,7 @@ RULE = Rule(euclidean, 0.7)
 
 
 @pytest.fixture
-def crowd(draw):
+def rows(draw):
     """Five queries, eight keys, votes of two numbers."""
     return draw(5, 3), draw(8, 3), draw(8, 2)
 
@@ -36,9 +36,9 @@ def assert_same(found, expected, **tolerance):
         torch.testing.assert_close(one, other, **tolerance)
 
 
-def pieces(crowd, cuts, rule=RULE):
-    """The votes of the keys cut at `cuts`, each part apart."""
-    query, keys, values = crowd
+def votes_of_parts(rows, cuts, rule=RULE):
+    """The votes of the keys, split at `cuts`, of each part alone."""
+    query, keys, values = rows
     return [
         soft_vote(query, k, v, rule=rule)
         for k, v in zip(keys.tensor_split(cuts), values.tensor_split(cuts), strict=True)
@@ -73,7 +73,7 @@ def test_vote_is_the_papers_equation(draw):
     # Every row is predicted by the others: equation (4), one term at a time.
     points, values = draw(6, 3), draw(6, 2)
     votes = soft_vote(
-        points, points, values, rule=Rule(squared_euclidean), silent=torch.eye(6).bool()
+        points, points, values, rule=Rule(squared_euclidean), mask=torch.eye(6).bool()
     )
     for i in range(6):
         others = [j for j in range(6) if j != i]
@@ -84,23 +84,23 @@ def test_vote_is_the_papers_equation(draw):
 
 
 @pytest.mark.parametrize("n_neighbors", [None, 3])
-def test_a_silent_row_is_as_if_it_were_not_there(crowd, n_neighbors):
-    query, keys, values = crowd
+def test_masking_a_key_equals_removing_it(rows, n_neighbors):
+    query, keys, values = rows
     rule = RULE._replace(n_neighbors=n_neighbors)
-    silent = torch.zeros(5, 8, dtype=torch.bool)
-    silent[:, [1, 4]] = True
+    mask = torch.zeros(5, 8, dtype=torch.bool)
+    mask[:, [1, 4]] = True
     left = [0, 2, 3, 5, 6, 7]
     assert_same(
-        soft_vote(query, keys, values, rule=rule, silent=silent),
+        soft_vote(query, keys, values, rule=rule, mask=mask),
         soft_vote(query, keys[left], values[left], rule=rule),
     )
 
 
 @pytest.mark.parametrize("kernel", [exponential, student])
-def test_a_row_of_weight_three_is_three_rows(crowd, kernel):
-    query, keys, values = crowd
+def test_a_row_of_weight_three_equals_three_rows(rows, kernel):
+    query, keys, values = rows
     rule = RULE._replace(kernel=kernel)
-    times = torch.tensor([1, 3, 2, 1, 5, 1, 0, 2])  # a weight of zero: not there
+    times = torch.tensor([1, 3, 2, 1, 5, 1, 0, 2])  # a weight of zero: as if absent
     assert_same(
         soft_vote(query, keys, values, rule=rule, log_weights=times.double().log()),
         soft_vote(
@@ -112,8 +112,8 @@ def test_a_row_of_weight_three_is_three_rows(crowd, kernel):
     )
 
 
-def test_the_order_of_the_keys_does_not_matter(crowd):
-    query, keys, values = crowd
+def test_the_order_of_the_keys_does_not_matter(rows):
+    query, keys, values = rows
     order = torch.tensor([3, 7, 0, 1, 6, 2, 5, 4])
     assert_same(
         soft_vote(query, keys[order], values[order], rule=RULE),
@@ -121,23 +121,23 @@ def test_the_order_of_the_keys_does_not_matter(crowd):
     )
 
 
-def test_only_the_ratio_of_distance_and_temperature_matters(crowd):
-    query, keys, values = crowd
+def test_only_the_ratio_of_distance_and_temperature_matters(rows):
+    query, keys, values = rows
     assert_same(
         soft_vote(5 * query, 5 * keys, values, rule=Rule(manhattan, 5 * 0.7)),
         soft_vote(query, keys, values, rule=Rule(manhattan, 0.7)),
     )
 
 
-def test_a_vote_of_one_hots_is_a_distribution(crowd):
-    query, keys, _ = crowd
+def test_a_vote_of_one_hots_is_a_distribution(rows):
+    query, keys, _ = rows
     classes = torch.eye(3).double()[[0, 1, 2, 0, 1, 2, 0, 1]]
     mean = soft_vote(query, keys, classes, rule=RULE).mean
     assert (mean > 0).all()
     torch.testing.assert_close(mean.sum(1), torch.ones(5).double())
 
 
-def test_a_far_query_is_still_answered():
+def test_a_far_query_gets_a_vote():
     # exp(-10000) is zero in float32; the shares are not.
     keys = torch.tensor([[0.0], [math.log(3)]])
     votes = soft_vote(torch.tensor([[1e4]]), keys, torch.eye(2), rule=Rule(manhattan))
@@ -153,52 +153,52 @@ def test_a_far_query_is_still_answered():
     cuts=st.lists(st.integers(0, 12), max_size=4).map(sorted),
     temperature=st.floats(0.05, 20),
 )
-def test_any_split_merges_to_the_whole(seed, n_keys, cuts, temperature):
+def test_any_split_merges_to_the_vote_of_all(seed, n_keys, cuts, temperature):
     generator = torch.Generator().manual_seed(seed)
-    crowd = [
+    rows = [
         torch.randn(*size, generator=generator, dtype=torch.float64)
         for size in ((3, 2), (n_keys, 2), (n_keys, 2))
     ]
     rule = Rule(euclidean, temperature)
-    parts = pieces(crowd, [min(cut, n_keys) for cut in cuts], rule)
-    query, keys, values = crowd
+    parts = votes_of_parts(rows, [min(cut, n_keys) for cut in cuts], rule)
+    query, keys, values = rows
     assert_same(reduce(merge, parts), soft_vote(query, keys, values, rule=rule))
 
 
-def test_merging_has_no_order(crowd):
-    a, b, c = pieces(crowd, [2, 5])
+def test_merging_is_commutative_and_associative(rows):
+    a, b, c = votes_of_parts(rows, [2, 5])
     assert_same(merge(a, b), merge(b, a))
     assert_same(merge(merge(a, b), c), merge(a, merge(b, c)))
 
 
-def test_merging_survives_weights_that_are_worlds_apart():
-    loud = Votes(torch.tensor([[1.0]]), torch.tensor([[0.0]]))
-    faint = Votes(torch.tensor([[9.0]]), torch.tensor([[-1e4]]))
-    assert_same(merge(loud, faint), loud)
+def test_merging_is_exact_for_very_different_weights():
+    heavy = Votes(torch.tensor([[1.0]]), torch.tensor([[0.0]]))
+    light = Votes(torch.tensor([[9.0]]), torch.tensor([[-1e4]]))
+    assert_same(merge(heavy, light), heavy)
 
 
-def test_a_side_without_a_voice_is_neutral(crowd):
-    query, keys, values = crowd
+def test_votes_without_weight_are_neutral_in_a_merge(rows):
+    query, keys, values = rows
     whole = soft_vote(query, keys, values, rule=RULE)
     empty = soft_vote(query, keys[:0], values[:0], rule=RULE)
-    mute = soft_vote(query, keys, values, rule=RULE, silent=torch.ones(5, 8).bool())
-    for neutral in (empty, mute):
+    masked = soft_vote(query, keys, values, rule=RULE, mask=torch.ones(5, 8).bool())
+    for neutral in (empty, masked):
         assert neutral.log_weight.isneginf().all()
         assert_same(merge(whole, neutral), whole)
         assert_same(merge(neutral, whole), whole)
-    nobody = merge(empty, empty)
-    assert nobody.log_weight.isneginf().all()
-    assert (nobody.mean == 0).all()
+    none = merge(empty, empty)
+    assert none.log_weight.isneginf().all()
+    assert (none.mean == 0).all()
 
 
 @pytest.mark.parametrize("n_pairs", [1, 17, 24, 10**6])
 @pytest.mark.parametrize("n_neighbors", [None, 3])
-def test_chunks_do_not_change_the_vote(crowd, n_pairs, n_neighbors):
+def test_chunks_do_not_change_the_vote(rows, n_pairs, n_neighbors):
     rule = RULE._replace(n_neighbors=n_neighbors)
     log_weights = torch.linspace(-1, 1, 8).double()
     assert_same(
-        vote_in_chunks(*crowd, rule=rule, log_weights=log_weights, n_pairs=n_pairs),
-        soft_vote(*crowd, rule=rule, log_weights=log_weights),
+        vote_in_chunks(*rows, rule=rule, log_weights=log_weights, n_pairs=n_pairs),
+        soft_vote(*rows, rule=rule, log_weights=log_weights),
     )
 
 
@@ -210,8 +210,8 @@ def test_chunks_cover_each_query_once_and_hold_few_pairs(n_queries, n_keys, n_pa
     assert all(len(p) * n_keys <= max(n_pairs, n_keys) for p in parts)
 
 
-def test_no_queries_get_no_votes(crowd):
-    query, keys, values = crowd
+def test_no_queries_get_no_votes(rows):
+    query, keys, values = rows
     votes = vote_in_chunks(query[:0], keys, values, rule=RULE)
     assert votes.mean.shape == (0, 2)
     assert votes.log_weight.shape == (0, 1)
@@ -219,10 +219,10 @@ def test_no_queries_get_no_votes(crowd):
 
 @pytest.mark.parametrize("n_pairs", [8, 10**6])
 @pytest.mark.parametrize("n_neighbors", [None, 2])
-def test_leaving_ones_own_key_out_is_removing_it(crowd, n_pairs, n_neighbors):
-    _, keys, values = crowd
+def test_leave_one_out_equals_removing_the_own_key(rows, n_pairs, n_neighbors):
+    _, keys, values = rows
     rule = RULE._replace(n_neighbors=n_neighbors)
-    own = torch.tensor([6, 2, 2])  # queries in any order, a key asked twice
+    own = torch.tensor([6, 2, 2])  # queries in any order, one of them twice
     found = vote_in_chunks(keys[own], keys, values, rule=rule, own=own, n_pairs=n_pairs)
     for i, row in enumerate(own.tolist()):
         left = [j for j in range(8) if j != row]
@@ -231,8 +231,8 @@ def test_leaving_ones_own_key_out_is_removing_it(crowd, n_pairs, n_neighbors):
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 3, 8])
-def test_the_hard_rule_is_scikit_learns(crowd, n_neighbors):
-    query, keys, values = crowd
+def test_the_hard_rule_equals_scikit_learns(rows, n_neighbors):
+    query, keys, values = rows
     theirs = KNeighborsRegressor(n_neighbors).fit(keys.numpy(), values.numpy())
     rule = Rule(euclidean, n_neighbors=n_neighbors)
     np.testing.assert_allclose(
@@ -240,60 +240,60 @@ def test_the_hard_rule_is_scikit_learns(crowd, n_neighbors):
     )
 
 
-def test_the_hard_rule_with_weights_is_a_weighted_mean_of_the_nearest(crowd):
-    query, keys, values = crowd
+def test_the_hard_rule_with_weights_is_a_weighted_mean_of_the_nearest(rows):
+    query, keys, values = rows
     weights = np.array([1, 0.5, 3, 1, 2, 0.1, 1, 4])
     found = soft_vote(
-        *crowd,
+        *rows,
         rule=Rule(euclidean, n_neighbors=3),
         log_weights=torch.from_numpy(weights).log(),
     )
-    near = NearestNeighbors(n_neighbors=3).fit(keys.numpy())
-    for i, rows in enumerate(near.kneighbors(query.numpy(), return_distance=False)):
+    nearest = NearestNeighbors(n_neighbors=3).fit(keys.numpy())
+    for i, near in enumerate(nearest.kneighbors(query.numpy(), return_distance=False)):
         np.testing.assert_allclose(
-            found.mean[i], np.average(values[rows], axis=0, weights=weights[rows])
+            found.mean[i], np.average(values[near], axis=0, weights=weights[near])
         )
-        assert found.log_weight[i].item() == pytest.approx(np.log(weights[rows].sum()))
+        assert found.log_weight[i].item() == pytest.approx(np.log(weights[near].sum()))
 
 
-def test_more_neighbors_than_keys_are_all_keys(crowd):
-    votes = soft_vote(*crowd, rule=Rule(euclidean, n_neighbors=100))
-    torch.testing.assert_close(votes.mean, crowd[2].mean(0).expand(5, 2))
+def test_more_neighbors_than_keys_are_all_keys(rows):
+    votes = soft_vote(*rows, rule=Rule(euclidean, n_neighbors=100))
+    torch.testing.assert_close(votes.mean, rows[2].mean(0).expand(5, 2))
 
 
-def test_the_cold_limit_of_the_soft_rule_is_one_neighbor(crowd):
+def test_the_cold_limit_of_the_soft_rule_is_one_neighbor(rows):
     torch.testing.assert_close(
-        soft_vote(*crowd, rule=Rule(euclidean, 1e-4)).mean,
-        soft_vote(*crowd, rule=Rule(euclidean, n_neighbors=1)).mean,
+        soft_vote(*rows, rule=Rule(euclidean, 1e-4)).mean,
+        soft_vote(*rows, rule=Rule(euclidean, n_neighbors=1)).mean,
     )
 
 
-def test_the_hot_limit_of_the_soft_rule_is_the_mean(crowd):
+def test_the_hot_limit_of_the_soft_rule_is_the_mean(rows):
     torch.testing.assert_close(
-        soft_vote(*crowd, rule=Rule(euclidean, 1e9)).mean,
-        crowd[2].mean(0).expand(5, 2),
+        soft_vote(*rows, rule=Rule(euclidean, 1e9)).mean,
+        rows[2].mean(0).expand(5, 2),
     )
 
 
 @pytest.mark.parametrize("kernel", [exponential, student])
-def test_the_slope_of_the_vote_is_that_of_finite_differences(crowd, draw, kernel):
-    silent = torch.zeros(5, 8, dtype=torch.bool)
-    silent[0, 1:7] = silent[3, 0] = True
+def test_the_gradient_of_the_vote_equals_finite_differences(rows, draw, kernel):
+    mask = torch.zeros(5, 8, dtype=torch.bool)
+    mask[0, 1:7] = mask[3, 0] = True
 
     def vote(query, keys, values, log_weights, temperature):
         rule = Rule(euclidean, temperature, kernel)
         return tuple(
             soft_vote(
-                query, keys, values, rule=rule, log_weights=log_weights, silent=silent
+                query, keys, values, rule=rule, log_weights=log_weights, mask=mask
             )
         )
 
-    inputs = (*crowd, draw(8), torch.tensor(0.7).double())
+    inputs = (*rows, draw(8), torch.tensor(0.7).double())
     assert torch.autograd.gradcheck(vote, [part.requires_grad_() for part in inputs])
 
 
-def test_keys_without_values_are_refused(crowd):
-    query, keys, values = crowd
+def test_keys_without_values_raise(rows):
+    query, keys, values = rows
     with pytest.raises(ValueError) as error:
         soft_vote(query, keys, values[:-1], rule=RULE)
     assert str(error.value) == (

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from tests.estimators.models import classifier, regressor
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
 import modernnca
@@ -26,45 +27,44 @@ def raises_saying(text: str, error: type[Exception] = ValueError):
 
 CHOICES = {
     "preset": (
-        "Unknown preset 'x'; choose one of: default, fast, linear, nca-v0, nca-v1, "
-        "nca-v2, nca-v3, nca-v4, paper, tabcon."
+        "Unknown preset 'x'; choose one of: best, default, fast, linear, nca-v0, "
+        "nca-v1, nca-v2, nca-v3, nca-v4, paper, tabcon."
     ),
-    "numbers": (
-        "Unknown treatment of numbers 'x'; choose one of: none, quantile, robust, "
-        "standard."
+    "numeric_transform": (
+        "numeric_transform must be one of: quantile, squashed, standard; got 'x'."
     ),
-    "categories": (
-        "Unknown treatment of categories 'x'; choose one of: grouped, onehot."
+    "categorical_encoding": (
+        "categorical_encoding must be one of: grouped, onehot; got 'x'."
     ),
     "encoding": (
-        "Unknown encoding 'x'; choose one of: none, pbld, periodic, ple, plr, plr-lite."
+        "encoding must be one of: none, pbld, periodic, ple, plr, plr-lite; got 'x'."
     ),
     "embedding": (
-        "Unknown embedding 'x'; choose one of: layernorm, linear, mlp, residual."
+        "embedding must be one of: layernorm, linear, mlp, residual; got 'x'."
     ),
     "distance": (
-        "Unknown distance 'x'; choose one of: cosine, dot, euclidean, manhattan, "
-        "squared-euclidean."
+        "distance must be one of: cosine, dot, euclidean, manhattan, "
+        "squared-euclidean; got 'x'."
     ),
-    "loss": "Unknown loss 'x'; choose one of: log, mcml, sum, t-distribution.",
+    "loss": "loss must be one of: log, mcml, sum, t-distribution; got 'x'.",
     "sampler": (
-        "Unknown sampler 'x'; choose one of: all, batch, class-wise, distance, random."
+        "sampler must be one of: all, batch, class-wise, distance, random; got 'x'."
     ),
-    "prediction": "Unknown prediction 'x'; choose one of: knn, soft.",
-    "optimizer": "Unknown optimizer 'x'; choose one of: adamw, adamw-95, lbfgs, sgd.",
-    "stopping_metric": (
-        "Unknown stopping_metric 'x'; choose one of: accuracy, auc, balanced-accuracy, "
-        "log-loss."
+    "prediction": "prediction must be one of: knn, soft; got 'x'.",
+    "optimizer": "optimizer must be one of: adamw, adamw-95, lbfgs, sgd; got 'x'.",
+    "eval_metric": (
+        "eval_metric must be a function, or one of: accuracy, auc, balanced-accuracy, "
+        "log-loss, mae, r2, rmse; got 'x'."
     ),
-    "refit": "Unknown refit 'x'; choose one of: full, remember.",
-    "device": "Unknown device 'x'; choose one of: auto, cpu, cuda, mps.",
+    "refit": "refit must be one of: full, none, remember; got 'x'.",
+    "device": "Unknown device 'x'; choose one of: cpu, cuda, mps.",
 }
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_an_unknown_name_gets_the_list_of_names(name):
     with raises_saying(CHOICES[name]):
-        ModernNCAClassifier(**{name: "x"}).fit(X, Y)
+        classifier(**{name: "x"}).fit(X, Y)
 
 
 RANGES = [
@@ -78,17 +78,16 @@ RANGES = [
     (
         "batch_size",
         "huge",
-        "batch_size must be a whole number of at least 1 or 'by-size'; got 'huge'.",
+        "batch_size must be a whole number of at least 1; got 'huge'.",
     ),
     (
         "max_sampled",
         -5,
-        "max_sampled must be a whole number of at least 1 or None or 'by-machine'; "
-        "got -5.",
+        "max_sampled must be a whole number of at least 1 or inf; got -5.",
     ),
     ("time_limit", 0, "time_limit must be a number above 0 or None; got 0."),
     ("time_limit", "1h", "time_limit must be a number above 0 or None; got '1h'."),
-    ("indicators", 1, "indicators must be True or False; got 1."),
+    ("missing_indicators", 1, "missing_indicators must be True or False; got 1."),
     (
         "validation_fraction",
         1.0,
@@ -100,26 +99,26 @@ RANGES = [
 @pytest.mark.parametrize(("name", "value", "text"), RANGES)
 def test_a_number_out_of_range_gets_the_range(name, value, text):
     with raises_saying(text):
-        ModernNCAClassifier(**{name: value}).fit(X, Y)
+        classifier(**{name: value}).fit(X, Y)
 
 
 def test_regression_names_the_losses_and_samplers_that_it_has():
     with raises_saying(
         "Unknown loss for regression 'mcml'; choose one of: log, t-distribution."
     ):
-        ModernNCARegressor(loss="mcml").fit(X, X[:, 0])
+        regressor(loss="mcml").fit(X, X[:, 0])
     with raises_saying(
         "Unknown sampler for regression 'class-wise'; choose one of: all, batch, "
         "distance, random."
     ):
-        ModernNCARegressor(sampler="class-wise").fit(X, X[:, 0])
+        regressor(sampler="class-wise").fit(X, X[:, 0])
     with raises_saying(
-        "label_smoothing is for classes; leave it at 0 for regression (got 0.1)."
+        "label_smoothing is for classification; leave it at 0 for regression (got 0.1)."
     ):
-        ModernNCARegressor(label_smoothing=0.1).fit(X, X[:, 0])
+        regressor(label_smoothing=0.1).fit(X, X[:, 0])
     with raises_saying(
-        "class_weight is for classes; leave it at None for regression (got 'balanced') "
-        "or use sample_weight."
+        "class_weight is for classification; leave it at None for regression (got "
+        "'balanced') or use sample_weight."
     ):
         ModernNCARegressor(class_weight="balanced").fit(X, X[:, 0])
 
@@ -129,7 +128,7 @@ def test_a_heavy_tailed_kernel_needs_a_length():
         "The loss 't-distribution' needs a distance that is a length; instead of "
         "distance='cosine' choose one of: euclidean, manhattan."
     ):
-        ModernNCAClassifier(loss="t-distribution", distance="cosine").fit(X, Y)
+        classifier(loss="t-distribution", distance="cosine").fit(X, Y)
 
 
 def test_a_device_that_is_not_there_is_said():
@@ -138,8 +137,7 @@ def test_a_device_that_is_not_there_is_said():
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     with raises_saying(
-        "device='cuda' was asked for, but this machine has none; choose 'auto' or "
-        "'cpu'."
+        "device='cuda' is not available on this machine; choose 'cpu', or None."
     ):
         ModernNCAClassifier(device="cuda").fit(X, Y)
 
@@ -177,7 +175,7 @@ def test_one_class_is_not_enough():
 
 
 def test_a_constant_target_is_predicted():
-    model = ModernNCARegressor(**QUICK).fit(X, np.full(40, 42.5))
+    model = regressor(**QUICK).fit(X, np.full(40, 42.5))
     assert (model.predict(X) == 42.5).all()
 
 
@@ -190,7 +188,7 @@ def test_one_row_is_not_enough():
 
 
 def test_two_rows_are_enough():
-    model = ModernNCAClassifier(**QUICK).fit([[0.0], [1.0]], ["a", "b"])
+    model = classifier(**QUICK).fit([[0.0], [1.0]], ["a", "b"])
     assert model.predict([[0.1], [0.9]]).tolist() == ["a", "b"]
 
 
@@ -210,7 +208,7 @@ def test_a_name_that_occurs_twice_is_refused():
 
 def test_a_missing_column_at_prediction_is_named():
     frame = mixed_table()
-    model = ModernNCAClassifier(**QUICK).fit(frame, classes_of(frame))
+    model = classifier(**QUICK).fit(frame, classes_of(frame))
     with raises_saying(
         "The table lacks the column 'size', which was there in fit.", TableError
     ):
@@ -224,7 +222,7 @@ def test_a_missing_column_at_prediction_is_named():
 
 def test_a_column_of_another_kind_at_prediction_is_named():
     frame = mixed_table()
-    model = ModernNCAClassifier(**QUICK).fit(frame, classes_of(frame))
+    model = classifier(**QUICK).fit(frame, classes_of(frame))
     with raises_saying(
         "The column 'size' held numbers in fit, but now holds text, such as 'abc'; "
         "convert it first.",
@@ -241,14 +239,13 @@ def test_a_table_of_another_width_is_refused():
     ):
         model.predict(X[:, :2])
     with raises_saying(
-        "X has 2 features, but ModernNCAClassifier is expecting 3 features as input; "
-        "give the same columns as in fit."
+        "The table of eval_set has 2 columns, but X has 3; give the same columns."
     ):
         ModernNCAClassifier(**QUICK).fit(X, Y, eval_set=(X[:, :2], Y))
 
 
 @pytest.mark.parametrize(
-    "method", ["predict", "predict_proba", "transform", "kneighbors"]
+    "method", ["predict", "predict_proba", "transform", "kneighbors", "explain"]
 )
 def test_answering_before_fit_says_what_to_call(method):
     with raises_saying(
@@ -267,7 +264,7 @@ def test_saving_before_fit_says_what_to_call(tmp_path):
 
 
 def test_more_neighbors_than_rows_are_refused():
-    model = ModernNCAClassifier(**QUICK).fit(X, Y)
+    model = classifier(**QUICK).fit(X, Y)
     with raises_saying(
         "n_neighbors must be between 1 and the number of remembered rows, 40; got 41."
     ):
@@ -276,20 +273,20 @@ def test_more_neighbors_than_rows_are_refused():
 
 def test_an_eval_set_that_is_no_pair_is_refused():
     with raises_saying(
-        "eval_set must be a pair (X, y) of rows to stop by; got ndarray."
+        "eval_set must be a pair (X, y) of validation rows; got ndarray."
     ):
         ModernNCAClassifier().fit(X, Y, eval_set=X)
 
 
 def test_a_class_that_is_only_in_the_eval_set_is_named():
-    with raises_saying("The label 2 was not there in fit; the classes are: 0, 1."):
+    with raises_saying("The label 2 is not a class of the training rows: 0, 1."):
         ModernNCAClassifier().fit(X, Y, eval_set=(X, Y + 1))
 
 
 def test_a_checkpoint_needs_a_seed(tmp_path):
     with raises_saying(
         "checkpoint_dir needs random_state to be a whole number, or a resumed fit "
-        "could not go on as it began; got None."
+        "could not continue as it began; got None."
     ):
         ModernNCAClassifier(checkpoint_dir=tmp_path).fit(X, Y)
 
@@ -297,6 +294,43 @@ def test_a_checkpoint_needs_a_seed(tmp_path):
 def test_negative_weights_are_refused():
     with pytest.raises(ValueError, match="Negative values in data passed"):
         ModernNCAClassifier().fit(X, Y, sample_weight=-np.ones(40))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            {"config": {"distnace": "cosine"}},
+            "Unknown option 'distnace' in config; did you mean 'distance'?",
+        ),
+        (
+            {"config": "cosine"},
+            "config must be a dict or a ModernNCAConfig; got str 'cosine'.",
+        ),
+        (
+            {"dim": 8, "config": {"dim": 16}},
+            "dim is given twice: 8 as an argument and 16 in config; keep one.",
+        ),
+        (
+            {"members": [3]},
+            "members must be a list of Member objects or names of kinds (constant, "
+            "forest, knn, network); got 3.",
+        ),
+        (
+            {"members": []},
+            "members must be a list of Member objects or names of kinds (constant, "
+            "forest, knn, network); got [].",
+        ),
+        (
+            {"members": ["net"]},
+            "Unknown kind of member 'net'; choose one of: constant, forest, knn, "
+            "network.",
+        ),
+    ],
+)
+def test_a_bad_config_or_member_gets_a_sentence(arguments, text):
+    with raises_saying(text):
+        ModernNCAClassifier(**arguments).fit(X, Y)
 
 
 def test_the_public_door_is_complete():

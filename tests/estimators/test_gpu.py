@@ -1,10 +1,9 @@
-"""On a GPU a network learns what it learns on a CPU: a kernel that errs shows here."""
+"""On a GPU a network learns what it learns on a CPU: a wrong kernel shows here."""
 
 import numpy as np
 import pytest
 import torch
-
-from modernnca import ModernNCAClassifier
+from tests.estimators.models import classifier
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -17,13 +16,13 @@ def test_many_classes_are_learned_as_on_a_cpu(n_blocks):
     X = centers[labels] + 1.2 * rng.randn(6000, 16)  # hard: losses stay large
     losses = {}
     for device in ("cpu", "cuda"):
-        model = ModernNCAClassifier(
+        model = classifier(
             device=device,
             n_members=1,
-            variety="alike",
+            diversity="alike",
             n_blocks=n_blocks,
             max_epochs=6,
-            patience=None,
+            patience=float("inf"),
             random_state=0,
         ).fit(X[:5000], labels[:5000])
         losses[device] = [epoch.train_loss for epoch in model.history_]

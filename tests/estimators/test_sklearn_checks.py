@@ -1,9 +1,9 @@
-"""scikit-learn's own checks, on every estimator of the house."""
+"""scikit-learn's own checks, on every estimator of the package."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from modernnca.estimators.persist import ESTIMATORS
+from modernnca.estimators.persistence import ESTIMATORS
 
 # What cannot hold, and why.
 _WEIGHTS = {

@@ -1,4 +1,4 @@
-"""What tune promises: better settings by one judge, the same from the same seed."""
+"""What `tune` promises: better options by one metric, reproducible."""
 
 import os
 import signal
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from tests.estimators.models import classifier, regressor
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
 from modernnca import (
@@ -29,32 +30,32 @@ TWO = {**QUICK, "n_members": 2}  # networks are enough to be tuned
 SMALL = {"dim": Int(4, 32), "learning_rate": LogFloat(1e-4, 0.1)}
 
 
-def test_classes_are_tuned_for_accuracy_on_the_held_out_rows():
+def test_classification_is_tuned_for_accuracy_on_the_validation_rows():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    model = ModernNCAClassifier(**TWO).tune(X, y, trials=4, space=SMALL)
+    model = classifier(**TWO).tune(X, y, trials=4, space=SMALL)
     assert model.best_score_ == max(trial.score for trial in model.tuning_)
-    # The model without the held-out rows in its memory predicts them as well as said.
-    alone = clone(model).set_params(refit=None).fit(X, y)
-    held = np.setdiff1d(np.arange(150), alone.remembered_.origin)
+    # Without the validation rows in its memory, the model has this score on them.
+    alone = clone(model).set_params(refit="none").fit(X, y)
+    held = np.setdiff1d(np.arange(150), alone.rows_.index)
     assert len(held) == 30
     assert alone.score(X.iloc[held], y[held]) == pytest.approx(model.best_score_)
 
 
-def test_numbers_are_tuned_for_rmse_whatever_they_stop_by():
+def test_regression_is_tuned_for_rmse_whatever_the_eval_metric():
     X, y = load_diabetes(return_X_y=True)
-    model = ModernNCARegressor(stopping_metric="mae", **TWO)
+    model = regressor(eval_metric="mae", **TWO)
     model.tune(X[:300], y[:300], trials=4, space=SMALL, eval_set=(X[300:], y[300:]))
     default = model.tuning_[0]
     assert default.settings == {"dim": 128, "learning_rate": 0.003}
-    plain = ModernNCARegressor(stopping_metric="mae", refit=None, **TWO)
+    plain = regressor(eval_metric="mae", refit="none", **TWO)
     plain.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     error = np.sqrt(np.mean((plain.predict(X[300:]) - y[300:]) ** 2))
     assert default.score == pytest.approx(-error)
     assert model.best_score_ >= default.score
 
 
-def test_the_best_settings_are_taken_over_and_fitted():
-    model = ModernNCAClassifier(**TWO)
+def test_the_best_options_are_taken_over_and_fitted():
+    model = classifier(**TWO)
     assert model.tune(FRAME, LABELS, trials=3, space=SMALL) is model
     best = max(model.tuning_, key=lambda trial: trial.score)
     assert model.best_params_ == best.settings
@@ -63,24 +64,23 @@ def test_the_best_settings_are_taken_over_and_fitted():
     assert model.get_params()["time_limit"] is None
     again = clone(model).fit(FRAME, LABELS)  # a plain fit gives the same bits
     assert np.array_equal(again.predict_proba(FRAME), model.predict_proba(FRAME))
-    assert len(model.remembered_.origin) == 120  # with the held-out rows
+    assert len(model.rows_.index) == 120  # with the validation rows
 
 
 def test_the_same_seed_gives_the_same_model():
     one, two = (
-        ModernNCARegressor(**TWO).tune(FRAME, NUMBERS, trials=4, space=SMALL)
-        for _ in range(2)
+        regressor(**TWO).tune(FRAME, NUMBERS, trials=4, space=SMALL) for _ in range(2)
     )
     assert [t.settings for t in one.tuning_] == [t.settings for t in two.tuning_]
     assert [t.score for t in one.tuning_] == [t.score for t in two.tuning_]
     assert np.array_equal(one.predict(FRAME), two.predict(FRAME))
 
 
-def test_without_a_seed_all_trials_hold_out_the_same_rows():
+def test_without_a_seed_all_trials_have_the_same_validation_rows():
     np.random.seed(3)
     before = np.random.get_state()[1].copy()
     model = ModernNCAClassifier(max_epochs=2)
-    model.tune(FRAME, LABELS, trials=3, space={"n_knots": Choice([None])})
+    model.tune(FRAME, LABELS, trials=3, space={"n_knots": Choice([0])})
     scores = {trial.score for trial in model.tuning_[1:]}
     assert len(scores) == 1  # the same settings three times
     assert np.array_equal(before, np.random.get_state()[1])
@@ -88,7 +88,7 @@ def test_without_a_seed_all_trials_hold_out_the_same_rows():
 
 
 def test_what_the_user_has_set_stays():
-    model = ModernNCAClassifier(dim=8, learning_rate=0.02, **TWO)
+    model = classifier(dim=8, learning_rate=0.02, **TWO)
     model.tune(FRAME, LABELS, trials=2)
     assert (model.dim, model.learning_rate) == (8, 0.02)
     assert set(model.best_params_) == {
@@ -116,7 +116,7 @@ def test_tuning_again_searches_again():
             {"dim", "sample_rate", "learning_rate", "weight_decay"},
         ),
         (
-            NCAClassifier(version="v0", **QUICK),
+            NCAClassifier(preset="nca-v0", **QUICK),
             LABELS,
             {"dim", "learning_rate", "weight_decay"},
         ),
@@ -133,7 +133,7 @@ def test_the_relatives_are_tuned_in_spaces_of_their_own(model, y, names):
 
 def test_another_metric_or_a_function_may_be_asked_for():
     space = {"dim": Int(4, 32)}
-    model = ModernNCAClassifier(**TWO)
+    model = classifier(**TWO)
     model.tune(FRAME, LABELS, trials=2, space=space, metric="log-loss")
     assert model.best_score_ < 0
 
@@ -145,17 +145,17 @@ def test_another_metric_or_a_function_may_be_asked_for():
     assert 0 < model.best_score_ < 1
 
 
-def test_weights_and_several_networks_are_no_matter():
+def test_weights_and_several_networks_work():
     weights = np.where(np.arange(120) < 100, 1.0, 0.0)
-    model = ModernNCAClassifier(**TWO)
+    model = classifier(**TWO)
     model.tune(FRAME, LABELS, sample_weight=weights, trials=2, space=SMALL)
-    assert len(model.members_) == 3  # the two, and a forest's leaves
-    assert len(model.remembered_.origin) == 100
+    assert len(model.members_) == 3  # the two, and a forest
+    assert len(model.rows_.index) == 100
 
 
-def test_settings_that_fail_do_not_end_the_search():
+def test_options_that_fail_do_not_end_the_search():
     space = {"distance": Choice(["cosine", "euclidean"])}
-    model = ModernNCAClassifier(loss="t-distribution", **TWO)
+    model = classifier(loss="t-distribution", **TWO)
     model.tune(FRAME, LABELS, trials=6, space=space)
     states = {t.settings["distance"]: t.state for t in model.tuning_}
     assert states == {"cosine": "failed", "euclidean": "done"}
@@ -166,7 +166,7 @@ def test_settings_that_fail_do_not_end_the_search():
 def test_hopeless_trials_are_pruned():
     space = {"learning_rate": LogFloat(1e-7, 0.01)}
     X, y = load_diabetes(return_X_y=True)
-    model = ModernNCARegressor(max_epochs=12, random_state=0, dim=8, encoding="none")
+    model = regressor(max_epochs=12, random_state=0, dim=8, encoding="none")
     model.tune(X[:200], y[:200], trials=12, space=space)
     pruned = [trial for trial in model.tuning_ if trial.state == "pruned"]
     assert pruned
@@ -176,7 +176,9 @@ def test_hopeless_trials_are_pruned():
 def test_the_time_limit_is_kept():
     X = np.random.RandomState(0).randn(2000, 6)
     began = time.monotonic()
-    model = ModernNCARegressor(patience=None, max_epochs=100_000, random_state=0)
+    model = ModernNCARegressor(
+        patience=float("inf"), max_epochs=100_000, random_state=0
+    )
     model.tune(X, X[:, 0], time_limit=1.5)
     assert time.monotonic() - began < 4
     assert model.tuning_
@@ -185,7 +187,7 @@ def test_the_time_limit_is_kept():
 
 
 def test_verbose_shows_trials_and_the_best_score(capsys):
-    model = ModernNCAClassifier(verbose=1, **TWO)
+    model = classifier(verbose=1, **TWO)
     model.tune(FRAME, LABELS, trials=2, space=SMALL, time_limit=60)
     shown = capsys.readouterr().err
     assert "tune: 100%" in shown
@@ -212,7 +214,7 @@ model.tune(X, X[:, 0] + X[:, 1] > 0, trials=5, space=space, storage=sys.argv[1])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
-def test_a_killed_search_goes_on(tmp_path):
+def test_a_killed_search_resumes(tmp_path):
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT, tmp_path], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -221,22 +223,18 @@ def test_a_killed_search_goes_on(tmp_path):
     assert len(lines) == 8  # in the third trial
     begun = []
     one = {**QUICK, "n_members": 1}
-    model = ModernNCAClassifier(
-        **one, callbacks=[lambda epoch: begun.append(epoch.epoch)]
-    )
+    model = classifier(**one, callbacks=[lambda epoch: begun.append(epoch.epoch)])
     model.tune(X, Y, trials=5, space=SMALL, storage=tmp_path)
-    whole = ModernNCAClassifier(**one).tune(X, Y, trials=5, space=SMALL)
+    whole = classifier(**one).tune(X, Y, trials=5, space=SMALL)
     assert [t.settings for t in model.tuning_] == [t.settings for t in whole.tuning_]
     assert [t.score for t in model.tuning_] == [t.score for t in whole.tuning_]
     assert begun.count(1) <= 3 + 1  # what was missing, and the last fit
     with pytest.raises(ValueError, match="holds another search"):
-        ModernNCAClassifier(**one).tune(
-            X, Y[::-1], trials=5, space=SMALL, storage=tmp_path
-        )
+        classifier(**one).tune(X, Y[::-1], trials=5, space=SMALL, storage=tmp_path)
 
 
 def test_trials_run_in_several_processes(tmp_path):
-    model = ModernNCAClassifier(**TWO).tune(
+    model = classifier(**TWO).tune(
         X, Y, trials=3, space=SMALL, storage=tmp_path, executor=Pool(2)
     )
     assert [trial.place for trial in model.tuning_] == [0, 1, 2]
@@ -247,18 +245,30 @@ def test_trials_run_in_several_processes(tmp_path):
 @pytest.mark.parametrize(
     ("model", "arguments", "words"),
     [
-        ({}, {"space": {"dmi": Int(1, 2)}}, "Unknown setting to search 'dmi'; choose"),
-        ({}, {"space": {"refit": Choice([None])}}, "Unknown setting to search 'refit'"),
+        (
+            {},
+            {"space": {"dmi": Int(1, 2)}},
+            "Unknown option to search 'dmi'; did you mean 'dim'",
+        ),
+        (
+            {},
+            {"space": {"refit": Choice(["none"])}},
+            "Unknown option to search 'refit'",
+        ),
         ({}, {"metric": "rmse"}, "Unknown metric 'rmse'; choose one of: accuracy"),
         ({}, {"time_limit": -1}, "time_limit must be a number above 0"),
         ({}, {"trials": 0}, "trials must be a whole number of at least 1; got 0"),
         ({"dim": 0}, {}, "dim must be a whole number of at least 1; got 0"),
-        ({"validation_fraction": 0}, {}, "There are no rows to judge trials by; give"),
+        (
+            {"validation_fraction": 0},
+            {},
+            "There are no validation rows to judge trials by",
+        ),
         (
             {"preset": "linear", "dim": 4, "sample_rate": 0.5, "learning_rate": 0.1}
             | {"weight_decay": 0.0},
             {},
-            "All that could be searched is set: dim, learning_rate",
+            "All options that could be searched are set: dim, learning_rate",
         ),
         (
             {"random_state": None},
@@ -267,6 +277,6 @@ def test_trials_run_in_several_processes(tmp_path):
         ),
     ],
 )
-def test_bad_input_is_said_before_any_work(model, arguments, words):
+def test_bad_input_is_refused_before_any_work(model, arguments, words):
     with pytest.raises(ValueError, match=words):
-        ModernNCAClassifier(**{**QUICK, **model}).tune(FRAME, LABELS, **arguments)
+        classifier(**{**QUICK, **model}).tune(FRAME, LABELS, **arguments)

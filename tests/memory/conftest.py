@@ -1,4 +1,4 @@
-"""What the tests of memories share."""
+"""Fixtures of the tests of memories."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Write reference.npz: weights, inputs and answers of the public model.
+"""Write reference.npz: weights, inputs and outputs of the public model.
 
     python -m tests.parity.make_reference
 
@@ -61,8 +61,8 @@ def make_case(*, d_out: int, n_blocks: int) -> dict[str, np.ndarray]:
         votes = model(x[:8], None, x[8:], y[8:], is_train=False)
     case = {f"weight:{k}": v for k, v in model.state_dict().items()}
     case |= {"numbers": numbers, "codes": codes, "y": y, "votes": votes}
-    # In training the batch is embedded apart from the others (see core/learner.py), so
-    # with BatchNorm the two differ by design; without blocks they agree.
+    # In training the batch is embedded apart from the others (see ensemble/learner.py),
+    # so with BatchNorm the two differ by design; without blocks they agree.
     if not n_blocks:
         model.train()
         votes = model(x[:8], y[:8], x[8:], y[8:], is_train=True)

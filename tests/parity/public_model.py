@@ -1,7 +1,7 @@
 """The public ModernNCA, loaded from the tabarena wheel without its package.
 
 It is tabarena/models/modernnca/_internal/modernNCA.py of tabarena 0.1.0, a copy of
-TALENT's model. Importing its package would ask for a whole benchmark; the file itself
+TALENT's model. Importing its package would need a whole benchmark; the file itself
 needs torch only.
 """
 
@@ -14,13 +14,16 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
-from modernnca.core.net import Net, NetShape
+from modernnca.core.network import InputShape, Network
+from modernnca.estimators.config import ModernNCAConfig
+from modernnca.estimators.presets import PRESETS
 
 _PACKAGE = "tabarena.models.modernnca._internal"
 
 # One shape for all parity tests: 3 numbers, two categories of 2 and 3 levels.
 D_NUM, LEVELS = 3, (2, 3)
 ENCODING = {"n_frequencies": 5, "frequency_scale": 0.3, "d_encoding": 4}
+BLOCKS = {"dim": 6, "d_block": 7, "dropout": 0.0}
 
 
 def load_public_model() -> type[torch.nn.Module] | None:
@@ -47,14 +50,12 @@ def load_public_model() -> type[torch.nn.Module] | None:
 def build_public(
     model: type[torch.nn.Module], *, d_out: int, n_blocks: int
 ) -> torch.nn.Module:
-    """A small public model; sample_rate=1 lets every candidate answer."""
+    """A small public model; with sample_rate=1 every candidate votes."""
     return model(
         d_in=D_NUM + sum(LEVELS),
         d_num=D_NUM,
         d_out=d_out,
-        dim=6,
-        dropout=0.0,
-        d_block=7,
+        **BLOCKS,
         n_blocks=n_blocks,
         num_embeddings={
             "type": "PLREmbeddings",
@@ -68,20 +69,16 @@ def build_public(
     )
 
 
-def our_net(weights: dict[str, Tensor], *, n_blocks: int) -> Net:
-    """Our net with the public model's weights."""
-    net = Net(
-        NetShape(
-            n_numbers=D_NUM,
-            n_plain=0,
-            n_levels=sum(LEVELS),
-            dim=6,
-            n_blocks=n_blocks,
-            d_block=7,
-            dropout=0.0,
-            **ENCODING,
-        )
-    )
+def our_config(*, n_blocks: int) -> ModernNCAConfig:
+    """The preset "paper" with the sizes of the small model; every row votes."""
+    sizes = {**ENCODING, **BLOCKS, "n_blocks": n_blocks}
+    return PRESETS["paper"].updated({**sizes, "sampler": "all"})
+
+
+def our_network(weights: dict[str, Tensor], *, n_blocks: int) -> Network:
+    """Our network with the public model's weights."""
+    shape = InputShape(n_numbers=D_NUM, n_plain=0, n_levels=sum(LEVELS))
+    network = Network(our_config(n_blocks=n_blocks), shape)
     d_encoded = D_NUM * ENCODING["d_encoding"]
     linear = weights["encoder.weight"]
     unknown = torch.zeros(1, len(linear))
@@ -97,5 +94,5 @@ def our_net(weights: dict[str, Tensor], *, n_blocks: int) -> Net:
     for name, value in weights.items():
         if name.startswith("post_encoder."):
             ours[name.replace("post_encoder", "blocks").replace(".block.", ".")] = value
-    net.load_state_dict(ours)
-    return net
+    network.load_state_dict(ours)
+    return network

@@ -1,4 +1,4 @@
-"""Ours beside the paper's formulas, written out number by number in float64."""
+"""Ours equals the paper's formulas, written out number by number in float64."""
 
 import math
 
@@ -69,7 +69,7 @@ def embed_by_hand(case: dict, row: int, *, n_blocks: int) -> np.ndarray:
 def vote_by_hand(
     points: np.ndarray, values: np.ndarray, i: int, power: int
 ) -> np.ndarray:
-    """The paper's equation for y-hat, for row i, oneself silent."""
+    """The paper's equation for y-hat, for row i, which does not vote itself."""
     total, vote = 0.0, np.zeros(values.shape[1])
     for j in range(len(points)):
         if j != i:
@@ -82,28 +82,27 @@ def vote_by_hand(
 @pytest.mark.parametrize("name", CASES)
 def test_embedding_vote_and_loss_are_the_papers(name):
     case, shape = stored(name), CASES[name]
-    net, table, _, _ = learner_of(case, **shape)
-    net = net.double().eval()
+    network, table, _ = learner_of(case, **shape)
+    network = network.double().eval()
     rows = table.rows._replace(numbers=table.rows.numbers.double())
     rows = rows._replace(plain=rows.plain.double())
     values = table.values.double()
-    points = net(rows)
+    points = network(rows)
     expected = np.array(
         [embed_by_hand(case, i, n_blocks=shape["n_blocks"]) for i in range(24)]
     )
     np.testing.assert_allclose(points.detach().numpy(), expected, atol=1e-6, rtol=1e-6)
 
-    silent = torch.eye(24, dtype=torch.bool)
+    mask = torch.eye(24, dtype=torch.bool)
     for distance, power in ((euclidean, 1), (squared_euclidean, 2)):
         rule = Rule(distance)
-        votes = soft_vote(points, points, values, rule=rule, silent=silent)
+        votes = soft_vote(points, points, values, rule=rule, mask=mask)
         by_hand = [vote_by_hand(expected, values.numpy(), i, power) for i in range(24)]
         np.testing.assert_allclose(
             votes.mean.detach().numpy(), by_hand, atol=1e-6, rtol=1e-6
         )
-        scores = rule.scores(distance(points, points), None, silent)
-        objective = log_loss if shape["d_out"] > 1 else squared_error
-        losses = objective(scores.log_softmax(1), values, values).detach().numpy()
+        vote_loss = log_loss if shape["d_out"] > 1 else squared_error
+        losses = vote_loss(votes.mean, values).detach().numpy()
         if shape["d_out"] > 1:
             right = [vote[int(y)] for vote, y in zip(by_hand, case["y"], strict=True)]
             expected_losses = [-math.log(p + 1e-7) for p in right]

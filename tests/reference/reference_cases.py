@@ -79,7 +79,7 @@ CASES = (
     *_variants("baseline_check", False),
     *_variants("finetune", 1.0),
     *_variants("time_features", "column", "fourier", "both", "none", tables=TIME),
-    *_variants("past_only", "never", "judging", "always", tables=TIME),
+    *_variants("past_only", "never", "validation", "always", tables=TIME),
     *_variants("validation_split", "last", "blocks", tables=TIME),
     Case("blocks", BOTH, arguments={"n_blocks": 2, "d_block": 32, "dim": 16}),
     Case("layernorm", BOTH, arguments={"n_blocks": 1},

@@ -19,7 +19,7 @@ def test_parts_are_those_of_the_calendar():
         assert parts["hour"][row] == moment.hour + moment.minute / 60
 
 
-def test_missing_dates_tell_nothing():
+def test_parts_of_missing_dates_are_missing():
     dates = np.array(["NaT"], dtype="datetime64[us]")
     for values in date_parts(dates, np.datetime64("2024-01-01")).values():
         assert np.isnan(values).all()

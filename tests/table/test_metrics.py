@@ -1,10 +1,10 @@
-"""Scores, held against scikit-learn's."""
+"""Metrics, compared with those of scikit-learn."""
 
 import numpy as np
 import pytest
 from sklearn import metrics as theirs
 
-from modernnca.table.metrics import METRICS
+from modernnca.table.metrics import METRICS, describe_score
 
 
 @pytest.fixture(params=[2, 3])
@@ -24,7 +24,7 @@ def numbers():
 def test_class_scores_are_scikit_learns(classes, weighted):
     codes, p, weights = classes
     weights = weights if weighted else None
-    asked = p[:, 1] if p.shape[1] == 2 else p
+    scored = p[:, 1] if p.shape[1] == 2 else p
     expected = {
         "accuracy": theirs.accuracy_score(codes, p.argmax(1), sample_weight=weights),
         "balanced-accuracy": theirs.balanced_accuracy_score(
@@ -34,11 +34,11 @@ def test_class_scores_are_scikit_learns(classes, weighted):
     }
     if p.shape[1] == 2 or not weighted:
         expected["auc"] = theirs.roc_auc_score(
-            codes, asked, multi_class="ovr", sample_weight=weights
+            codes, scored, multi_class="ovr", sample_weight=weights
         )
     for name, score in expected.items():
         assert METRICS[name].score(codes, p, weights) == pytest.approx(score)
-        assert METRICS[name].task == "classes"
+        assert METRICS[name].task == "classification"
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -52,7 +52,7 @@ def test_number_scores_are_scikit_learns(numbers, weighted):
     }
     for name, score in expected.items():
         assert METRICS[name].score(y, prediction, weights) == pytest.approx(score)
-        assert METRICS[name].task == "numbers"
+        assert METRICS[name].task == "regression"
 
 
 def test_names_are_those_of_the_table():
@@ -76,12 +76,26 @@ def test_rows_without_weight_and_classes_without_rows_do_not_count():
     assert METRICS["balanced-accuracy"].score(codes, p, None) == 1.0
 
 
-def test_a_class_thought_impossible_costs_no_more_than_the_cut():
+def test_the_log_loss_of_an_impossible_class_is_limited():
     p = np.array([[1.0, 0.0]])
     assert METRICS["log-loss"].score(np.array([1]), p, None) == np.log(1e-7)
 
 
-def test_a_constant_target_is_explained_wholly_or_not_at_all():
+def test_r2_of_a_constant_target_is_one_or_zero():
     y = np.full(3, 2.0)
     assert METRICS["r2"].score(y, y, None) == 1.0
     assert METRICS["r2"].score(y, y + 1, None) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "expected"),
+    [
+        ("accuracy", 0.97512, "accuracy 0.9751"),
+        ("r2", -0.5, "r2 -0.5"),  # a score, not an error
+        ("rmse", -53.21, "rmse 53.21"),
+        ("log-loss", -0.25, "log-loss 0.25"),
+        (len, 12.0, "score 12"),
+    ],
+)
+def test_errors_are_shown_without_the_minus_sign(metric, score, expected):
+    assert describe_score(metric, score) == expected

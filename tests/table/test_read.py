@@ -1,4 +1,4 @@
-"""Any input becomes the same few sorts of columns."""
+"""Any input becomes columns of the same few types."""
 
 import datetime as dt
 from decimal import Decimal
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from modernnca.table.read import as_levels, read_table, sort_of
+from modernnca.table.read import as_levels, column_type, read_table
 
 
 def frames(data):
@@ -44,8 +44,8 @@ def test_every_frame_gives_numbers_texts_booleans_and_dates(kind):
     assert found["date"].tolist() == data["date"]
     np.testing.assert_array_equal(found["decimal"], [1.5, np.nan, 2])
     np.testing.assert_array_equal(found["duration"], [60, np.nan, 1])
-    sorts = ["number", "text", "boolean", "datetime", "nothing", "number", "number"]
-    assert [sort_of(column) for column in found.values()] == sorts
+    types = ["number", "text", "boolean", "datetime", "nothing", "number", "number"]
+    assert [column_type(column) for column in found.values()] == types
 
 
 def test_pandas_nullable_types_keep_their_gaps():
@@ -130,7 +130,7 @@ def test_a_missing_token_is_not_truncated():
     assert cells([["ab"], [None], [float("nan")]], "x0") == ["ab", None, None]
 
 
-def test_names_that_are_no_strings_are_no_names():
+def test_names_that_are_not_strings_are_ignored():
     table = read_table(pd.DataFrame(np.eye(2)))
     assert not table.named
     assert list(table.columns) == ["x0", "x1"]
@@ -199,6 +199,6 @@ def test_levels_of_whole_numbers_have_no_decimal_point():
         ),
     ],
 )
-def test_what_cannot_be_read_is_said(X, error, text):
+def test_unreadable_tables_are_refused(X, error, text):
     with pytest.raises(error, match=text):
         read_table(X)

@@ -1,4 +1,4 @@
-"""What columns are is learned once, and held against later tables."""
+"""The kinds of columns: learned once, and checked in later tables."""
 
 import datetime as dt
 
@@ -34,7 +34,7 @@ def test_kinds_follow_the_values():
     assert kind(pd.to_datetime(["2024-01-31", "2024-02-01"])) == "datetime"
 
 
-def test_one_value_or_none_is_constant_but_a_gap_is_a_variation():
+def test_one_value_or_none_is_constant_but_with_gaps_it_varies():
     assert kind([7, 7]) == kind(["u", "u"]) == kind([None, None]) == "constant"
     assert kind([True, True]) == kind([np.nan, np.nan]) == "constant"
     assert kind([7, None]) == "number"
@@ -65,24 +65,24 @@ def test_dates_that_do_not_exist_are_text():
 
 def test_numbers_in_text_form_are_numbers_only_if_listed():
     assert kind(["1", "2"]) == "category"
-    assert kind(["1", "2"], numerical_columns=["a"]) == "number"
-    found = check(["1", "2"], ["2.5", None], numerical_columns=["a"])
+    assert kind(["1", "2"], numerical_features=["a"]) == "number"
+    found = check(["1", "2"], ["2.5", None], numerical_features=["a"])
     np.testing.assert_array_equal(found, [2.5, np.nan])
-    assert check(["1", "2"], [3], numerical_columns=[0]).tolist() == [3]
+    assert check(["1", "2"], [3], numerical_features=[0]).tolist() == [3]
 
 
 def test_numbers_can_be_listed_as_categories_by_name_or_position():
     frame = pd.DataFrame({"a": [1, 2], "b": [1, 2]})
     found = {"a": "category", "b": "number"}
-    assert kinds(frame, categorical_columns=["a"]) == found
-    assert kinds(frame, categorical_columns=[np.int64(0)]) == found
-    assert kinds(frame.to_numpy(), categorical_columns=["x0"])["x0"] == "category"
+    assert kinds(frame, categorical_features=["a"]) == found
+    assert kinds(frame, categorical_features=[np.int64(0)]) == found
+    assert kinds(frame.to_numpy(), categorical_features=["x0"])["x0"] == "category"
 
 
 def test_listed_dates_become_categories_and_booleans_numbers():
     dates = pd.to_datetime(["2024-01-31", None, "2024-02-01"])
-    assert check(dates, dates, categorical_columns=["a"])[1] is None
-    found = check([True, False], [True, False], numerical_columns=["a"])
+    assert check(dates, dates, categorical_features=["a"])[1] is None
+    found = check([True, False], [True, False], numerical_features=["a"])
     assert found.tolist() == [1.0, 0.0]
 
 
@@ -90,26 +90,26 @@ def test_listed_dates_become_categories_and_booleans_numbers():
     ("listed", "text"),
     [
         (
-            {"categorical_columns": ["z"]},
-            "Unknown column 'z' in categorical_columns; the columns are: a, b, c.",
+            {"categorical_features": ["z"]},
+            "Unknown column 'z' in categorical_features; the columns are: a, b, c.",
         ),
         (
-            {"numerical_columns": [3]},
-            "Unknown column 3 in numerical_columns; the columns are: a, b, c.",
+            {"numerical_features": [3]},
+            "Unknown column 3 in numerical_features; the columns are: a, b, c.",
         ),
         (
-            {"categorical_columns": ["a"], "numerical_columns": [0]},
-            "The column 'a' is in both categorical_columns and numerical_columns; "
+            {"categorical_features": ["a"], "numerical_features": [0]},
+            "The column 'a' is in both categorical_features and numerical_features; "
             "keep it in one.",
         ),
         (
-            {"numerical_columns": ["b"]},
-            "The column 'b' is listed in numerical_columns, but holds 'two', which is "
-            "no number; clean it or leave it out.",
+            {"numerical_features": ["b"]},
+            "The column 'b' is listed in numerical_features, but holds 'two', which is "
+            "not a number; clean it or leave it out.",
         ),
         (
-            {"numerical_columns": ["c"]},
-            "The column 'c' is listed in numerical_columns, but holds dates; leave it "
+            {"numerical_features": ["c"]},
+            "The column 'c' is listed in numerical_features, but holds dates; leave it "
             "out, dates have their own encoding.",
         ),
     ],
@@ -163,7 +163,7 @@ def test_missing_and_new_columns_are_named(names, text):
     assert str(error.value) == text
 
 
-def test_another_width_is_said():
+def test_another_number_of_columns_is_refused():
     schema = learn_schema(read_table(np.eye(4)))
     with pytest.raises(
         TableError, match=r"^X has 3 features, but 4 were there in fit\.$"
@@ -200,20 +200,20 @@ def test_another_width_is_said():
         ),
     ],
 )
-def test_another_kind_is_said_with_an_example(fitted, now, text):
+def test_another_kind_is_refused_with_an_example(fitted, now, text):
     with pytest.raises(TableError) as error:
         check(fitted, now)
     assert str(error.value) == f"The column 'a' {text}; convert it first."
 
 
-def test_listed_numbers_that_are_none_at_prediction_are_named():
+def test_listed_numbers_that_are_text_at_prediction_are_named():
     with pytest.raises(TableError, match="but now holds text, such as 'abc'"):
-        check(["1", "2"], ["3", "abc"], numerical_columns=["a"])
+        check(["1", "2"], ["3", "abc"], numerical_features=["a"])
 
 
 def test_numbers_where_categories_were_give_the_same_levels():
-    whole = check([1, 2], [1, 2], categorical_columns=["a"])
-    gapped = check([1, 2], [1, None], categorical_columns=["a"])  # floats, in pandas
+    whole = check([1, 2], [1, 2], categorical_features=["a"])
+    gapped = check([1, 2], [1, None], categorical_features=["a"])  # floats, in pandas
     assert whole.tolist() == ["1", "2"]
     assert gapped.tolist() == ["1", None]
     assert check(["1", "u"], [1]).tolist() == ["1"]

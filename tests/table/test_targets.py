@@ -1,4 +1,4 @@
-"""Targets: what votes, and the way back."""
+"""Targets: to what rows vote for, and back."""
 
 import json
 from decimal import Decimal
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
 
-from modernnca.table.targets import ClassTarget, NumberTarget, bin_numbers
+from modernnca.table.targets import ClassificationTarget, RegressionTarget, bin_numbers
 
 LABELS = [
     ["no", "yes", "no"],
@@ -31,7 +31,7 @@ LABELS = [
 
 @pytest.mark.parametrize("y", LABELS)
 def test_labels_of_any_type_come_back(y):
-    target = ClassTarget().fit(y)
+    target = ClassificationTarget().fit(y)
     found = target.encode(y)
     assert found.dtype == np.int64
     assert found.tolist() == [0, 1, 0]
@@ -41,14 +41,18 @@ def test_labels_of_any_type_come_back(y):
 
 @pytest.mark.parametrize("y", LABELS)
 def test_classes_come_back_from_json_with_their_type(y):
-    target = ClassTarget().fit(y)
-    again = ClassTarget.from_state(json.loads(json.dumps(target.state())))
+    target = ClassificationTarget().fit(y)
+    again = ClassificationTarget.from_state(json.loads(json.dumps(target.state())))
     assert again.classes_.dtype == target.classes_.dtype
     assert again.classes_.tolist() == target.classes_.tolist()
 
 
 def test_classes_are_sorted():
-    assert ClassTarget().fit(["b", "c", "a"]).classes_.tolist() == ["a", "b", "c"]
+    assert ClassificationTarget().fit(["b", "c", "a"]).classes_.tolist() == [
+        "a",
+        "b",
+        "c",
+    ]
 
 
 def message(function, *args):
@@ -57,30 +61,32 @@ def message(function, *args):
     return str(error.value)
 
 
-def test_a_label_unseen_in_fit_is_named():
-    target = ClassTarget().fit(["no", "yes"])
+def test_an_unknown_label_is_named():
+    target = ClassificationTarget().fit(["no", "yes"])
     assert message(target.encode, ["no", "maybe"]) == (
-        "The label 'maybe' was not there in fit; the classes are: 'no', 'yes'."
+        "The label 'maybe' is not a class of the training rows: 'no', 'yes'."
     )
 
 
 def test_one_class_is_not_enough():
-    assert message(ClassTarget().fit, ["yes", "yes"]) == (
+    assert message(ClassificationTarget().fit, ["yes", "yes"]) == (
         "y has one class only ('yes'); a classifier needs at least two."
     )
 
 
-def test_measured_numbers_are_no_classes():
-    assert "Unknown label type: continuous" in message(ClassTarget().fit, [0.5, 1.5])
+def test_continuous_numbers_are_not_classes():
+    assert "Unknown label type: continuous" in message(
+        ClassificationTarget().fit, [0.5, 1.5]
+    )
 
 
 def test_text_and_numbers_do_not_mix():
-    assert message(ClassTarget().fit, np.array(["a", 1], dtype=object)) == (
+    assert message(ClassificationTarget().fit, np.array(["a", 1], dtype=object)) == (
         "y mixes text with other values, such as 'a' and 1; make all of them text."
     )
 
 
-@pytest.mark.parametrize("target", [ClassTarget, NumberTarget])
+@pytest.mark.parametrize("target", [ClassificationTarget, RegressionTarget])
 def test_every_target_needs_a_complete_y(target):
     assert message(target().fit, None) == (
         "This estimator requires y to be passed, but the target y is None."
@@ -100,42 +106,42 @@ def test_every_target_needs_a_complete_y(target):
 
 def test_a_column_is_read_with_scikit_learns_warning():
     with pytest.warns(DataConversionWarning):
-        assert ClassTarget().fit([[0], [1]]).n_values == 2
+        assert ClassificationTarget().fit([[0], [1]]).n_values == 2
 
 
 def test_numbers_are_standardized_and_come_back():
     y = np.array([1, 2, 3, 6])
-    target = NumberTarget().fit(y)
+    target = RegressionTarget().fit(y)
     found = target.encode(y)
     np.testing.assert_allclose([found.mean(), found.std()], [0, 1], atol=1e-15)
     np.testing.assert_allclose(target.decode(found), y)
-    again = NumberTarget.from_state(json.loads(json.dumps(target.state())))
+    again = RegressionTarget.from_state(json.loads(json.dumps(target.state())))
     np.testing.assert_array_equal(again.encode(y), found)
 
 
 def test_a_constant_target_has_scale_one():
     # The public code divides by 0 here, and every prediction is NaN.
-    target = NumberTarget().fit([0.1, 0.1, 0.1])
+    target = RegressionTarget().fit([0.1, 0.1, 0.1])
     assert target.scale_ == 1
     np.testing.assert_allclose(target.decode(target.encode([0.1, 2.1])), [0.1, 2.1])
 
 
-def test_numbers_held_as_objects_are_numbers():
+def test_numbers_stored_as_objects_are_numbers():
     for y in ([Decimal("1.5"), Decimal("2.5")], np.array([1.5, 2.5], dtype=object)):
-        assert NumberTarget().fit(y).mean_ == 2
+        assert RegressionTarget().fit(y).mean_ == 2
 
 
 def test_huge_targets_come_back():
     y = np.array([1e300, -1e300, 5e299])
-    target = NumberTarget().fit(y)
+    target = RegressionTarget().fit(y)
     np.testing.assert_allclose(target.decode(target.encode(y)), y)
 
 
-def test_text_is_no_number_but_booleans_are():
-    assert message(NumberTarget().fit, ["1.5", "2"]) == (
+def test_text_is_refused_as_a_number_but_booleans_are_not():
+    assert message(RegressionTarget().fit, ["1.5", "2"]) == (
         "y holds '1.5', but a regressor needs numbers; convert y to numbers first."
     )
-    assert NumberTarget().fit([True, False]).mean_ == 0.5
+    assert RegressionTarget().fit([True, False]).mean_ == 0.5
 
 
 def test_bins_by_hand():

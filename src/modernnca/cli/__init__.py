@@ -1,4 +1,4 @@
-"""The shell: `modernnca demo`, `fit`, `predict`, `info`, `tune`, `bench`, `study`."""
+"""The shell: `modernnca demo`, `fit`, `tune`, `predict`, `info`, `bench`, `study`."""
 
 import sys
 from importlib import import_module
@@ -16,7 +16,7 @@ def run() -> None:
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
         sys.exit(
-            "modernnca's shell needs typer, rich and pyarrow: "
+            "The modernnca shell needs typer, rich and pyarrow: "
             "pip install 'modernnca[cli]'"
         )
     app()

@@ -1,4 +1,4 @@
-"""Try it out: two real tables, our scores beside those of two others."""
+"""A demo: scores on two real tables, compared with k-NN and gradient boosting."""
 
 import tempfile
 from collections.abc import Callable
@@ -19,15 +19,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.cli.display import new_table, show
 from modernnca.cli.paths import writing
-from modernnca.cli.screen import new_table, show
-from modernnca.cli.tables import write_table
+from modernnca.cli.table_files import write_table
 
 _TEST_SHARE = 0.25
 
 
 class Trial(NamedTuple):
-    """A table that ships with scikit-learn, and who is tried on it."""
+    """A table of scikit-learn, and the estimators to compare on it."""
 
     name: str
     load: Callable[[], Any]
@@ -61,7 +61,7 @@ TRIALS = (
 
 
 class Outcome(NamedTuple):
-    """The scores on rows that nobody learned from; higher is better."""
+    """The test scores; higher is better."""
 
     ours: float
     neighbors: float
@@ -72,14 +72,17 @@ def demo(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FOLDER", help="For the models; else a new folder."
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Default: a new folder.",
         ),
     ] = None,
     seed: Annotated[
         int, typer.Option(metavar="N", help="Of the splits and the training.")
     ] = 0,
 ) -> None:
-    """Learn from two small tables, beside k-NN and gradient boosting."""
+    """Try it on two small tables, compared with k-NN and gradient boosting."""
     folder = Path(tempfile.mkdtemp(prefix="modernnca-")) if out is None else out
     if folder.is_file():
         raise NotADirectoryError(
@@ -88,22 +91,22 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     table = new_table("table", "rows", "score", "ModernNCA", "k-NN", "boosting")
     for trial in TRIALS:
-        typer.echo(f"Learning {trial.name} ...", err=True)
+        typer.echo(f"Fitting {trial.name} ...", err=True)
         n_rows, outcome = run_trial(trial, folder, seed=seed)
         scores = [f"{score:.3f}" for score in outcome]
         table.add_row(trial.name, f"{n_rows:,}", trial.score, *scores)
     show(table)
     first = folder / TRIALS[0].name
-    typer.echo("Scores on a quarter of the rows, held out; all with their defaults.")
-    typer.echo(f"The models, and these rows as .csv, are in {folder}. Go on with:")
+    typer.echo("Test scores on a quarter of the rows; all with default settings.")
+    typer.echo(f"The models, and the test rows as .csv, are in {folder}. Next, try:")
     typer.echo(f"  modernnca predict {first}.mnca {first}.csv --neighbors 3")
 
 
 def run_trial(trial: Trial, folder: Path, *, seed: int) -> tuple[int, Outcome]:
-    """Let all three learn from the same rows; save our model, and the other rows."""
+    """Fit all three to the same rows; save our model, and the test rows."""
     bunch = trial.load()
     y = labels_of(bunch)
-    X_fit, X_test, y_fit, y_test = train_test_split(
+    X_train, X_test, y_train, y_test = train_test_split(
         bunch.data,
         y,
         test_size=_TEST_SHARE,
@@ -114,9 +117,9 @@ def run_trial(trial: Trial, folder: Path, *, seed: int) -> tuple[int, Outcome]:
     def named(x: np.ndarray) -> pa.Table:
         return pa.table(dict(zip(map(str, bunch.feature_names), x.T, strict=True)))
 
-    ours = trial.ours(random_state=seed, verbose=1).fit(named(X_fit), y_fit)
-    neighbors = make_pipeline(StandardScaler(), trial.neighbors()).fit(X_fit, y_fit)
-    boosting = trial.boosting(random_state=seed).fit(X_fit, y_fit)
+    ours = trial.ours(random_state=seed, verbose=1).fit(named(X_train), y_train)
+    neighbors = make_pipeline(StandardScaler(), trial.neighbors()).fit(X_train, y_train)
+    boosting = trial.boosting(random_state=seed).fit(X_train, y_train)
     out = folder / f"{trial.name}.mnca"
     with writing(out):
         ours.save(out)
@@ -130,7 +133,7 @@ def run_trial(trial: Trial, folder: Path, *, seed: int) -> tuple[int, Outcome]:
 
 
 def labels_of(bunch: Any) -> np.ndarray:
-    """Give classes by their names, and numbers as they are."""
+    """Class names, or numbers as they are."""
     if not hasattr(bunch, "target_names"):
         return bunch.target
     return bunch.target_names[bunch.target]

@@ -1,4 +1,4 @@
-"""Every expected failure as one line on stderr, and the exit code 1."""
+"""Expected errors as one line on stderr, with exit code 1."""
 
 import errno
 import os
@@ -11,17 +11,17 @@ import typer
 
 Arguments = ParamSpec("Arguments")
 
-# What the caller of a command can set right; anything else is a bug, and shows as one.
+# Errors that the user can fix; anything else is a bug and shows its traceback.
 EXPECTED = (ValueError, TypeError, OSError, ImportError, pa.ArrowException)
 TRACEBACK = "MODERNNCA_TRACEBACK"  # set in the environment by developers
 
 
-def in_words(error: BaseException) -> str:
-    """Say in one line what went wrong.
+def one_line(error: BaseException) -> str:
+    """The message of an error in one line.
 
-    >>> in_words(ValueError("dim must be\\n  a whole number"))
+    >>> one_line(ValueError("dim must be\\n  a whole number"))
     'dim must be a whole number'
-    >>> in_words(FileNotFoundError(2, "No such file or directory", "a.csv"))
+    >>> one_line(FileNotFoundError(2, "No such file or directory", "a.csv"))
     "No such file or directory: 'a.csv'"
     """
     text = str(error)
@@ -32,18 +32,18 @@ def in_words(error: BaseException) -> str:
 
 
 def in_one_line(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """Give a command that fails in one line instead of a traceback."""
+    """Wrap a command so that it fails in one line instead of a traceback."""
 
     @wraps(command)
     def run(*args: Arguments.args, **options: Arguments.kwargs) -> None:
         try:
             command(*args, **options)
         except EXPECTED as error:
-            # A reader that has gone, as in `| head`, is typer's matter: no words.
+            # A closed pipe, as in `| head`, is left to typer, which is silent.
             gone = isinstance(error, OSError) and error.errno == errno.EPIPE
             if gone or os.environ.get(TRACEBACK):
                 raise
-            typer.echo(f"Error: {in_words(error)}", err=True)
+            typer.echo(f"Error: {one_line(error)}", err=True)
             raise typer.Exit(1) from None
 
     return run

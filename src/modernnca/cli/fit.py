@@ -1,9 +1,9 @@
-"""Learn a model from a table in a file."""
+"""Fit a model to a table in a file."""
 
 from modernnca.cli import options
-from modernnca.cli.lesson import read_lesson
 from modernnca.cli.paths import check_output
 from modernnca.cli.task import Task
+from modernnca.cli.training_job import read_job
 
 
 def fit(
@@ -11,7 +11,7 @@ def fit(
     target: options.TargetName,
     out: options.ModelFile,
     task: options.TaskName = Task.AUTO,
-    preset: options.Preset = "auto",
+    preset: options.Preset = None,
     settings: options.Set = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
@@ -19,16 +19,16 @@ def fit(
     time_column: options.TimeColumn = None,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = 0,
-    device: options.Device = "auto",
+    device: options.Device = None,
     no_rows: options.NoRows = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn to predict a column of a table, and save the model.
+    """Fit a model to a table, and save it.
 
-    Ctrl-C ends the training early: the best weights so far are saved.
+    Ctrl-C or SIGTERM ends the training early; the best model so far is saved.
     """
     check_output(out)
-    lesson = read_lesson(
+    job = read_job(
         table,
         target,
         task=task,
@@ -43,10 +43,7 @@ def fit(
         device=device,
         verbose=0 if quiet else 1,
     )
-    lesson.check_space(out, rows=not no_rows)
+    model, X, y = job.model, job.X, job.target.values
+    job.run(lambda: model.fit(X, y), out, rows=not no_rows, quiet=quiet)
     if not quiet:
-        lesson.announce()
-    lesson.model.fit(lesson.X, lesson.goal.values)
-    lesson.save(out, rows=not no_rows)
-    if not quiet:
-        lesson.report(out)
+        job.report(out)

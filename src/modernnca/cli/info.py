@@ -1,6 +1,5 @@
-"""Say what a saved model is."""
+"""Describe a saved model."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +8,10 @@ from rich.table import Table
 from sklearn.base import is_classifier
 
 from modernnca import load
+from modernnca._tree_file import read_tree
+from modernnca.cli.display import columns_table, describe_training, printable, show
 from modernnca.cli.paths import check_input
-from modernnca.cli.screen import columns_table, printable, show, training_in_words
-from modernnca.cli.tables import in_short
-from modernnca.estimators.files import read_tree
+from modernnca.cli.table_files import in_short
 
 _N_CLASSES_NAMED = 20
 
@@ -22,52 +21,53 @@ def info(
         Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")
     ],
 ) -> None:
-    """Say what a saved model is, and how it was learned."""
+    """Describe a saved model and how it was fitted."""
     check_input(model)
-    learned = load(model, device="cpu")
+    fitted = load(model, device="cpu")
     written_by = read_tree(model)
     facts = {
-        "estimator": type(learned).__name__,
+        "estimator": type(fitted).__name__,
         "written by": f"modernnca {written_by['version']}, torch {written_by['torch']}",
-        "target": target_in_words(learned),
-        "remembers": memory_in_words(learned),
-        "training": "\n".join(training_in_words(learned)),
-        "arguments": arguments_in_words(learned),
-        "settings": in_pairs(asdict(learned.settings_)),
+        "target": describe_target(fitted),
+        "remembers": describe_memory(fitted),
+        "training": "\n".join(describe_training(fitted)),
+        "arguments": describe_arguments(fitted),
+        "preset": fitted.preset_,
+        "config": as_pairs(fitted.config_.given()),
     }
     show(_facts_table(facts))
-    show(columns_table(learned.table_.describe()))
+    show(columns_table(fitted.preparation_.preprocessor.describe()))
 
 
-def target_in_words(model: Any) -> str:
-    """Name the classes, or say where the numbers lie."""
+def describe_target(model: Any) -> str:
+    """The classes, or the distribution of the numbers."""
     if is_classifier(model):
         classes = [printable(label) for label in model.classes_.tolist()]
         return f"{len(classes):,} classes: {in_short(classes, n=_N_CLASSES_NAMED)}"
-    target = model.target_
-    return f"numbers of mean {target.mean_:.6g} and deviation {target.scale_:.6g}"
+    target = model.preparation_.target
+    return f"numbers, mean {target.mean_:.6g}, standard deviation {target.scale_:.6g}"
 
 
-def memory_in_words(model: Any) -> str:
-    """Say how many rows answer, and whether they can be read."""
-    part = model.remembered_
-    inside = "with the raw rows" if part.table.columns else "without the raw rows"
-    return f"{len(part.origin):,} rows, {inside}"
+def describe_memory(model: Any) -> str:
+    """How many rows vote, and whether the raw rows are in the file."""
+    rows = model.rows_
+    raw = "with the raw rows" if rows.table.columns else "without the raw rows"
+    return f"{len(rows.index):,} rows, {raw}"
 
 
-def arguments_in_words(model: Any) -> str:
-    """List what the user chose, where it differs from the defaults."""
+def describe_arguments(model: Any) -> str:
+    """The arguments that differ from the defaults."""
     defaults = type(model)().get_params(deep=False)
     given = model.get_params(deep=False).items()
     chosen = {name: value for name, value in given if value != defaults[name]}
-    chosen.pop("verbose", None)  # it has no part in what was learned
-    return in_pairs(chosen)
+    chosen.pop("verbose", None)  # it does not change the model
+    return as_pairs(chosen)
 
 
-def in_pairs(values: dict[str, Any]) -> str:
-    """List values by name.
+def as_pairs(values: dict[str, Any]) -> str:
+    """Values by name.
 
-    >>> in_pairs({"dim": 64, "loss": "log"})
+    >>> as_pairs({"dim": 64, "loss": "log"})
     'dim=64, loss=log'
     """
     return printable(", ".join(f"{name}={value}" for name, value in values.items()))
@@ -77,6 +77,6 @@ def _facts_table(facts: dict[str, str]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    for name, said in facts.items():
-        table.add_row(name, said)
+    for name, text in facts.items():
+        table.add_row(name, text)
     return table

@@ -1,7 +1,6 @@
-"""The commands, nothing else.
+"""The command line: commands are imported when they are called.
 
-What they need takes seconds to import, and the help, the version and a typing error do
-without: a command is fetched when it is called, and takes its own options.
+Their imports take seconds, which the help, the version and usage errors do not need.
 """
 
 from importlib import import_module
@@ -15,17 +14,17 @@ from modernnca.cli.failures import in_one_line
 from modernnca.errors import MissingExtraError
 
 COMMANDS = {
-    "demo": "Learn from two small tables, beside k-NN and gradient boosting.",
-    "fit": "Learn to predict a column of a table, and save the model.",
-    "tune": "Search for good settings, learn with the best ones, and save the model.",
-    "predict": "Predict the target for each row of a table.",
-    "info": "Say what a saved model is, and how it was learned.",
+    "demo": "Try it on two small tables, compared with k-NN and gradient boosting.",
+    "fit": "Fit a model to a table, and save it.",
+    "tune": "Search for good options, fit with the best ones, and save the model.",
+    "predict": "Predict the target of each row of a table.",
+    "info": "Describe a saved model and how it was fitted.",
 }
 LABORATORY = {
     "bench": "Compare methods on many tables, following the paper's protocol.",
     "study": "Reproduce a table or figure of the paper: `study NAME`, or `study all`.",
 }
-_MANNERS: dict[str, Any] = {
+_SETTINGS: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -33,18 +32,18 @@ _MANNERS: dict[str, Any] = {
 
 
 class _TakesAll(TyperCommand):
-    """Leaves every word to the command that is fetched."""
+    """Passes all arguments on to the command that is imported."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.args = list(args)
         return args
 
 
-app = typer.Typer(name="modernnca", no_args_is_help=True, **_MANNERS)
+app = typer.Typer(name="modernnca", no_args_is_help=True, **_SETTINGS)
 
 
 def show_version(asked: bool) -> None:
-    """Print the version and end, if asked."""
+    """Print the version and exit, if asked."""
     if asked:
         typer.echo(f"modernnca {__version__}")
         raise typer.Exit
@@ -55,32 +54,32 @@ def modernnca(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=show_version, is_eager=True, help="Say the version."
+            "--version", callback=show_version, is_eager=True, help="Print the version."
         ),
     ] = False,
 ) -> None:
     """Nearest neighbors for tables, with a learned distance."""
 
 
-def _add(name: str, told: str) -> None:
-    """Add a command that is in the file of its name."""
+def _add(name: str, text: str) -> None:
+    """Add the command in the file of this name."""
 
-    @app.command(name, cls=_TakesAll, help=told, add_help_option=False)
+    @app.command(name, cls=_TakesAll, help=text, add_help_option=False)
     def call(context: typer.Context) -> None:
-        alone = typer.Typer(**_MANNERS)
+        alone = typer.Typer(**_SETTINGS)
         command = getattr(import_module(f"modernnca.cli.{name}"), name)
         alone.command()(in_one_line(command))
         alone(args=context.args, prog_name=f"modernnca {name}")
 
 
-for name, told in COMMANDS.items():
-    _add(name, told)
+for name, text in COMMANDS.items():
+    _add(name, text)
 
 
-def _add_from_lab(name: str, told: str) -> None:
+def _add_from_lab(name: str, text: str) -> None:
     """Add a group of commands of the laboratory, whose extra may be missing."""
 
-    @app.command(name, cls=_TakesAll, help=told, add_help_option=False)
+    @app.command(name, cls=_TakesAll, help=text, add_help_option=False)
     @in_one_line
     def call(context: typer.Context) -> None:
         try:
@@ -93,5 +92,5 @@ def _add_from_lab(name: str, told: str) -> None:
         group.main(context.args, prog_name=f"modernnca {name}")
 
 
-for name, told in LABORATORY.items():
-    _add_from_lab(name, told)
+for name, text in LABORATORY.items():
+    _add_from_lab(name, text)

@@ -1,4 +1,4 @@
-"""The options of every command that learns from a table in a file."""
+"""The options of the commands that fit a model to a table in a file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,40 +20,40 @@ TaskName = Annotated[
     Task, typer.Option(metavar="TASK", help="auto, classification or regression.")
 ]
 Preset = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="Named settings: default, paper, linear, ..."),
+    str | None,
+    typer.Option(metavar="NAME", help="fast, default, best, paper, linear, ..."),
 ]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Any argument of the estimator (repeatable).",
+        help="Any option of the estimator (repeatable).",
     ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Do not learn from it (repeatable)."),
+    typer.Option(metavar="COLUMN", help="Do not use this column (repeatable)."),
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Take it as codes (repeatable)."),
+    typer.Option(metavar="COLUMN", help="Take this column as categories (repeatable)."),
 ]
 Numerical = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Take it as numbers (repeatable)."),
+    typer.Option(metavar="COLUMN", help="Take this column as numbers (repeatable)."),
 ]
 TimeColumn = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="When rows happened: dates or numbers."),
 ]
 TimeLimit = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="How long it may take.")
+    float | None, typer.Option(metavar="SECONDS", help="Time limit of the fit.")
 ]
-Seed = Annotated[
-    int, typer.Option(metavar="N", help="The same number, the same model.")
+Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
+Device = Annotated[
+    str | None, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, mps.")
 ]
-Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, mps.")]
 NoRows = Annotated[
     bool, typer.Option("--no-rows", help="Leave the raw rows out of the file.")
 ]

@@ -1,4 +1,4 @@
-"""Files named by the user: checked before any work, written whole or not at all."""
+"""Files named by the user: checked before any work, written atomically."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 
 def check_input(path: Path) -> None:
-    """Say so if there is no such file to read."""
+    """Raise if there is no such file to read."""
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it.")
     if not path.exists():
@@ -21,7 +21,7 @@ def check_input(path: Path) -> None:
 
 
 def check_output(path: Path) -> None:
-    """Say so if no such file can be written."""
+    """Raise if no such file can be written."""
     folder = str(path.parent)
     if path.is_dir():
         raise IsADirectoryError(
@@ -43,7 +43,7 @@ def check_output(path: Path) -> None:
 
 
 def check_space(path: Path, n_bytes: int) -> None:
-    """Say so if there is no room for a file of about this size."""
+    """Raise if there is no room for a file of about this size."""
     free = shutil.disk_usage(path.parent).free
     if free < n_bytes:
         raise OSError(
@@ -54,35 +54,35 @@ def check_space(path: Path, n_bytes: int) -> None:
 
 
 def write_somewhere(write: Callable[[Path], None], path: Path) -> None:
-    """Write a file that took long to make; if `path` fails, to the next best place.
+    """Write a file that took long to make; if that fails, write it somewhere else.
 
-    Then the error says where it is, so that nothing is lost.
+    The error then says where it is, so that nothing is lost.
     """
     try:
         write(path)
         return
     except OSError as error:
         failed = error
-    said = f"Cannot write {str(path)!r}: {failed.strerror or failed}"
+    message = f"Cannot write {str(path)!r}: {failed.strerror or failed}"
     for folder in (Path.home(), Path(tempfile.gettempdir())):
-        name = f"{path.stem}-{os.getpid()}{path.suffix}"  # never that of another file
+        name = f"{path.stem}-{os.getpid()}{path.suffix}"  # not that of another file
         try:
             write(folder / name)
         except OSError:
             continue
         raise OSError(
-            f"{said}. The model is in {str(folder / name)!r} instead; move it from "
+            f"{message}. The model is in {str(folder / name)!r} instead; move it from "
             "there."
         ) from failed
     raise OSError(
-        f"{said}, nor to the home folder or to that of temporary files; make room, or "
+        f"{message}, nor to the home or temporary folder; make room, or "
         "choose another place with --out."
     ) from failed
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say which file it was, if what the block writes fails (no space left, say)."""
+    """Name the file if writing it fails (no space left, say)."""
     try:
         yield
     except OSError as error:
@@ -94,9 +94,9 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to, which takes the place of `path` if the block succeeds.
+    """Give a file to write to, which replaces `path` if the block succeeds.
 
-    If anything goes wrong, a file that was there before stays.
+    If anything goes wrong, an existing file stays.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

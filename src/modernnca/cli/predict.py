@@ -1,4 +1,4 @@
-"""Predict with a saved model, for the rows of a table in a file."""
+"""Predict with a saved model for the rows of a table in a file."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,9 +8,10 @@ import typer
 from sklearn.base import is_classifier
 
 from modernnca import load
+from modernnca.cli.display import printable
+from modernnca.cli.options import Device
 from modernnca.cli.paths import check_input, check_output
-from modernnca.cli.screen import printable
-from modernnca.cli.tables import (
+from modernnca.cli.table_files import (
     format_of,
     in_short,
     print_table,
@@ -34,35 +35,33 @@ def predict(
             "--out",
             "-o",
             metavar="FILE",
-            help="A .csv, .tsv or .parquet file; else CSV is printed.",
+            help="A .csv, .tsv or .parquet file; default: print CSV.",
         ),
     ] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Put the columns of the table in front.")
+        bool, typer.Option("--keep", help="Keep the columns of the table.")
     ] = False,
     neighbors: Annotated[
         int | None,
         typer.Option(
-            metavar="K", help="Add the K rows behind each prediction, and their shares."
+            metavar="K", help="Add the K rows with the largest shares of the vote."
         ),
     ] = None,
-    device: Annotated[
-        str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, mps.")
-    ] = "auto",
+    device: Device = None,
 ) -> None:
-    """Predict the target for each row of a table."""
+    """Predict the target of each row of a table."""
     if out is not None:
         format_of(out)
         check_output(out)
     check_input(model)
-    learned = load(model, device=device)
-    whole = read_table(table, texts=text_columns(learned))
-    X, unknown = known_columns(learned, whole)
+    fitted = load(model, device=device)
+    whole = read_table(table, texts=text_columns(fitted))
+    X, unknown = known_columns(fitted, whole)
     if unknown:
         names = in_short([printable(name) for name in unknown], n=_N_NAMED)
-        typer.echo(f"Not used, since the model does not know them: {names}.", err=True)
-    answers = answers_for(learned, X, n_neighbors=neighbors)
-    result = beside(whole, answers) if keep else answers
+        typer.echo(f"Ignored columns that the model does not use: {names}.", err=True)
+    predictions = predictions_for(fitted, X, n_neighbors=neighbors)
+    result = beside(whole, predictions) if keep else predictions
     if out is None:
         print_table(result)
         return
@@ -71,28 +70,28 @@ def predict(
 
 
 def text_columns(model: Any) -> list[str]:
-    """Name the columns that held text in fit, and are to be read as such."""
-    columns = model.table_.schema_.columns
+    """The columns that held text in the training table, to be read as text."""
+    columns = model.preparation_.preprocessor.schema_.columns
     return [column.name for column in columns if column.held == "text"]
 
 
 def known_columns(model: Any, table: pa.Table) -> tuple[pa.Table, list[str]]:
-    """Keep the columns that were there in fit; name the others."""
-    if not hasattr(model, "feature_names_in_"):  # learned from an array, in Python
+    """Keep the columns of the training table; name the others."""
+    if not hasattr(model, "feature_names_in_"):  # fitted to an array, in Python
         return table, []
     known = set(model.feature_names_in_)
     unknown = [name for name in table.column_names if name not in known]
     return table.drop_columns(unknown), unknown
 
 
-def answers_for(model: Any, X: pa.Table, *, n_neighbors: int | None) -> pa.Table:
-    """Give the predictions, and what is behind them, as columns of a table."""
+def predictions_for(model: Any, X: pa.Table, *, n_neighbors: int | None) -> pa.Table:
+    """The predictions, and the rows behind them, as columns of a table."""
     columns = {"prediction": model.predict(X)}
     if is_classifier(model):
         for label, shares in zip(model.classes_, model.predict_proba(X).T, strict=True):
             columns[f"probability_{label}"] = shares
     if n_neighbors is not None:
-        found = model.kneighbors(X, n_neighbors=n_neighbors)
+        found = model.explain(X, n_neighbors=n_neighbors)
         pairs = zip(found.indices.T, found.shares.T, strict=True)
         for place, (indices, shares) in enumerate(pairs, start=1):
             columns[f"neighbor_{place}"] = indices
@@ -100,14 +99,14 @@ def answers_for(model: Any, X: pa.Table, *, n_neighbors: int | None) -> pa.Table
     return pa.table({name: pa.array(cells) for name, cells in columns.items()})
 
 
-def beside(table: pa.Table, answers: pa.Table) -> pa.Table:
-    """Put the columns of the table in front of the answers."""
-    both = [name for name in answers.column_names if name in table.column_names]
+def beside(table: pa.Table, predictions: pa.Table) -> pa.Table:
+    """The columns of the table, then the predictions."""
+    both = [name for name in predictions.column_names if name in table.column_names]
     if both:
         raise ValueError(
             f"The table has a column {both[0]!r} already; rename it, or leave out "
             "--keep."
         )
-    for field, cells in zip(answers.schema, answers.columns, strict=True):
+    for field, cells in zip(predictions.schema, predictions.columns, strict=True):
         table = table.append_column(field, cells)
     return table

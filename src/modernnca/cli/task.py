@@ -1,4 +1,4 @@
-"""What is to be predicted: a column, and whether it holds classes or numbers."""
+"""The target column, and whether it is classification or regression."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pa_compute
 
-_MOST_CLASSES = 20  # of a target of whole numbers
-_FEWEST_ROWS_OF_A_CLASS = 2  # on average
+_MAX_CLASSES = 20  # of a target of whole numbers
+_MIN_ROWS_PER_CLASS = 2  # on average
 
 
 class Task(StrEnum):
-    """What `fit` can be told to learn."""
+    """The task of a fit."""
 
     AUTO = "auto"
     CLASSIFICATION = "classification"
@@ -20,15 +20,15 @@ class Task(StrEnum):
 
 
 class Target(NamedTuple):
-    """The rows that have a target, and what it is."""
+    """The rows that have a target, and their targets."""
 
     values: np.ndarray  # (N,)
-    rows: np.ndarray  # (N,) where these rows stand in the table
-    n_missing: int  # so many other rows have none
+    rows: np.ndarray  # (N,) their row numbers in the table
+    n_missing: int  # rows without a target
 
 
 def target_of(table: pa.Table, name: str) -> Target:
-    """Take the target out of a table; rows where it is missing are left out.
+    """Read the target from a table; rows where it is missing are skipped.
 
     >>> target_of(pa.table({"y": [3, None, 4]}), "y")
     Target(values=array([3, 4]), rows=array([0, 2]), n_missing=1)
@@ -54,10 +54,10 @@ def target_of(table: pa.Table, name: str) -> Target:
 
 
 def guess_task(values: np.ndarray) -> Task:
-    """Tell classes from numbers.
+    """Guess the task from the target.
 
-    Text and booleans are classes, and so are whole numbers of at most 20 distinct
-    values that occur at least twice on average. All else are numbers.
+    Text and booleans mean classification, and so do whole numbers with at most 20
+    distinct values that occur at least twice on average. The rest is regression.
 
     >>> guess_task(np.array([0, 1, 1, 0])).value, guess_task(np.array([0.5, 1])).value
     ('classification', 'regression')
@@ -65,6 +65,6 @@ def guess_task(values: np.ndarray) -> Task:
     if values.dtype.kind not in "iuf":
         return Task.CLASSIFICATION
     n_distinct = len(np.unique(values))
-    few = n_distinct <= min(_MOST_CLASSES, len(values) / _FEWEST_ROWS_OF_A_CLASS)
+    few = n_distinct <= min(_MAX_CLASSES, len(values) / _MIN_ROWS_PER_CLASS)
     whole = bool((values == np.rint(values)).all())
     return Task.CLASSIFICATION if few and whole else Task.REGRESSION

@@ -1,0 +1,1 @@
+"""The method: encodings, embeddings, distances, the vote, losses, samplers."""

@@ -12,8 +12,8 @@ from torch import Tensor
 
 Distance = Callable[[Tensor, Tensor], Tensor]
 
-# Below this, two rows count as one point: the square root has no slope there, and its
-# gradient is taken as zero, as every direction leads away.
+# Below this, two rows count as one point: the square root is not differentiable there,
+# and its gradient is taken as zero.
 _COINCIDING = 1e-24
 
 
@@ -24,31 +24,37 @@ def squared_euclidean(query: Tensor, keys: Tensor) -> Tensor:
     tensor([[25.]])
     """
     # |q - k|^2 = |q|^2 + |k|^2 - 2qk is one matrix product, but it cancels digits when
-    # the points lie far from the origin; distances do not change with the origin, so
-    # we put it in the middle of the keys. The shift carries no gradient for the same
-    # reason. (torch.cdist does not: identical float32 rows around 10 get 0.1.)
-    middle = keys.detach().mean(-2, keepdim=True)
-    query, keys = query - middle, keys - middle
+    # the points lie far from the origin. Distances do not depend on the origin, so we
+    # move it to the mean of the keys; for the same reason the shift needs no gradient.
+    # (torch.cdist does not shift: identical float32 rows around 10 get 0.1.)
+    center = keys.detach().mean(-2, keepdim=True)
+    given, (query, keys) = (query, keys), (query - center, keys - center)
     norms = query.square().sum(-1, keepdim=True) + keys.square().sum(-1).unsqueeze(-2)
     squared = norms - 2 * (query @ keys.mT)  # (B, M)
     if not squared.requires_grad:
-        mend_near_pairs(squared, norms, query, keys)
+        recompute_near_pairs(squared, norms, *given, center)
     return squared.clamp_min(0)
 
 
-def mend_near_pairs(
-    squared: Tensor, norms: Tensor, query: Tensor, keys: Tensor
+def recompute_near_pairs(
+    squared: Tensor,
+    norms: Tensor,
+    query: Tensor,
+    keys: Tensor,
+    center: Tensor | float = 0.0,
 ) -> None:
-    """Count anew, from differences, the pairs that lost most digits; in place.
+    """Recompute, from differences, the pairs that lost most digits; in place.
 
-    A pair much nearer to each other than to the middle: without this, a float32 row
-    is some 0.001 away from itself, and its answer changes with the rows beside it.
-    In training such noise is harmless, and the gradient does not need it.
+    These are pairs much nearer to each other than to the origin: without this, a
+    float32 row is some 0.001 away from itself, and its vote changes with the rest of
+    the batch. In training such noise is harmless, and the gradient does not need it.
+    `norms` are those of points less `center`, but differences are taken before it is
+    subtracted, which would round them.
     """
     near = (squared < norms * 2**-10).nonzero()
     # Tight clusters far apart have many such pairs: a product in float64 is faster.
     if len(near) > squared.numel() // 128 and squared.device.type != "mps":
-        query, keys = query.double(), keys.double()
+        query, keys = query.double() - center, keys.double() - center
         products = (query @ keys.mT).mul_(-2)
         products += query.square().sum(-1, keepdim=True)
         products += keys.square().sum(-1).unsqueeze(-2)
@@ -81,7 +87,7 @@ def manhattan(query: Tensor, keys: Tensor) -> Tensor:
 
 
 def unit(x: Tensor) -> Tensor:
-    """Rows of length 1; next to zero, where a direction means nothing, shorter."""
+    """Rows scaled to length 1; those next to zero, without a direction, are shorter."""
     return torch.nn.functional.normalize(x, dim=-1, eps=1e-6)
 
 

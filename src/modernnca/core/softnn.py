@@ -1,7 +1,7 @@
 """Soft nearest neighbors: every remembered row votes, and near rows weigh more.
 
-Shapes, here and in the rest of `core`: B asking rows, M remembered rows,
-D numbers in an embedding, V numbers in a vote (the classes, or 1 in regression).
+Shapes, here and in the rest of `core`: B queries, M remembered rows (keys), D numbers
+in an embedding, V numbers in a vote (the classes, or 1 in regression).
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Kernel = Callable[[Tensor], Tensor]
 
 
 class Votes(NamedTuple):
-    """What a set of remembered rows answered.
+    """The vote of a set of remembered rows.
 
     Votes of disjoint sets combine exactly (see `merge`), so a memory may be read
     whole, in chunks, in shards or on other machines, with the same result.
@@ -40,11 +40,11 @@ def student(distance: Tensor) -> Tensor:
 
 
 class Rule(NamedTuple):
-    """How much each remembered row has to say, as the logarithm of its weight.
+    """How a distance becomes a score, the logarithm of a row's weight in the vote.
 
     score = kernel(distance / temperature), plus the log of the row's own weight. With
-    `n_neighbors`, the nearest so many rows speak equally loud and the others not at
-    all: hard k-NN as a limit of the soft rule. (Its votes do not `merge`.)
+    `n_neighbors`, the nearest so many rows weigh the same and the others nothing:
+    hard k-NN as a limit of the soft rule. (Its votes do not `merge`.)
     """
 
     distance: Distance
@@ -56,20 +56,20 @@ class Rule(NamedTuple):
         self,
         distances: Tensor,
         log_weights: Tensor | None = None,
-        silent: Tensor | None = None,
+        mask: Tensor | None = None,
     ) -> Tensor:
         """Scores of distances (B, M); see `soft_vote` for the other arguments."""
         if self.n_neighbors is None:
             scores = self.kernel(distances / self.temperature)
         else:
-            if silent is not None:
-                distances = distances.masked_fill(silent, torch.inf)
+            if mask is not None:
+                distances = distances.masked_fill(mask, torch.inf)
             n_near = min(self.n_neighbors, distances.shape[1])
             near = distances.topk(n_near, largest=False).indices
             scores = torch.full_like(distances, -torch.inf).scatter_(1, near, 0.0)
         if log_weights is not None:
             scores = scores + log_weights
-        return scores if silent is None else scores.masked_fill(silent, -torch.inf)
+        return scores if mask is None else scores.masked_fill(mask, -torch.inf)
 
 
 def soft_vote(
@@ -79,19 +79,19 @@ def soft_vote(
     *,
     rule: Rule,
     log_weights: Tensor | None = None,
-    silent: Tensor | None = None,
+    mask: Tensor | None = None,
 ) -> Votes:
     """Average `values`, weighted by the softmax of the rule's scores.
 
     Args:
-        query: (B, D) embeddings of the asking rows.
+        query: (B, D) embeddings of the queries.
         keys: (M, D) embeddings of the remembered rows.
         values: (M, V) their one-hot classes or their targets.
-        rule: what a score is.
+        rule: how distances become scores.
         log_weights: (M,) logarithms of the weights of the remembered rows.
-        silent: (B, M) True where a remembered row may not answer. In training a
-            row never answers its own question. Every row of `silent` must leave
-            at least one voice, or that row's mean is NaN.
+        mask: (B, M) True where a remembered row must not vote. In training a row never
+            votes on itself. Every row of `mask` must leave at least one key, or the
+            mean of that row is NaN.
 
     >>> keys, values = torch.tensor([[0.0], [9.0]]), torch.eye(2)
     >>> soft_vote(torch.zeros(1, 1), keys, values, rule=Rule(torch.cdist)).mean.round()
@@ -101,28 +101,28 @@ def soft_vote(
         raise ValueError(
             f"keys and values must describe the same rows: {len(keys)=}, {len(values)=}"
         )
-    scores = rule.scores(rule.distance(query, keys), log_weights, silent)  # (B, M)
+    scores = rule.scores(rule.distance(query, keys), log_weights, mask)  # (B, M)
     log_weight = scores.logsumexp(dim=-1, keepdim=True)
     return Votes((scores - log_weight).exp() @ values, log_weight)
 
 
-def silence_later(
-    silent: Tensor | None, asked: Tensor, happened: Tensor
+def mask_future(
+    mask: Tensor | None, query_time: Tensor, key_time: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Silence keys that happened (M,) after a query asked (B,), in `silent` (B, M).
+    """Extend `mask` (B, M) by the keys that are later (M,) than a query (B,).
 
-    Who asks before all keys hears the earliest. A query that nobody is left to answer
-    hears whom it heard before; which ones these are is told as well, (B,).
+    A query earlier than all keys sees the earliest. A query that no key would be left
+    for keeps the mask it had; the second result (B,) tells which ones these are.
 
-    >>> silence_later(None, torch.tensor([0, 2]), torch.tensor([1, 2, 3]))[0]
+    >>> mask_future(None, torch.tensor([0, 2]), torch.tensor([1, 2, 3]))[0]
     tensor([[False,  True,  True],
             [False, False,  True]])
     """
-    later = happened > asked.clamp_min(happened.min())[:, None]  # (B, M)
-    if silent is None:
-        silent = torch.zeros_like(later)
-    alone = (later | silent).all(1)
-    return silent | (later & ~alone[:, None]), alone
+    later = key_time > query_time.clamp_min(key_time.min())[:, None]  # (B, M)
+    if mask is None:
+        mask = torch.zeros_like(later)
+    alone = (later | mask).all(1)
+    return mask | (later & ~alone[:, None]), alone
 
 
 def chunks(n_queries: int, n_keys: int, n_pairs: int) -> list[slice]:
@@ -144,25 +144,24 @@ def vote_in_chunks(
     rule: Rule,
     log_weights: Tensor | None = None,
     own: Tensor | None = None,
-    asked: Tensor | None = None,
-    happened: Tensor | None = None,
+    query_time: Tensor | None = None,
+    key_time: Tensor | None = None,
     n_pairs: int = 2**24,
 ) -> Votes:
     """`soft_vote` for many queries, in bounded memory.
 
     Args:
-        own: (B,) for each query the number of the key that is the query itself and must
-            not answer, for leave-one-out votes.
-        asked, happened: (B,) and (M,), when queries ask and keys happened; later keys
-            do not answer, see `silence_later`.
+        own: (B,) for each query the index of the key that is the query itself and must
+            not vote, for leave-one-out votes.
+        query_time, key_time: (B,) and (M,); later keys do not vote, see `mask_future`.
     """
     parts = []
     for chunk in chunks(len(query), len(keys), n_pairs):
-        silent = None
+        mask = None
         if own is not None:
-            silent = own[chunk, None] == torch.arange(len(keys), device=own.device)
-        if asked is not None and happened is not None:
-            silent = silence_later(silent, asked[chunk], happened)[0]
+            mask = own[chunk, None] == torch.arange(len(keys), device=own.device)
+        if query_time is not None and key_time is not None:
+            mask = mask_future(mask, query_time[chunk], key_time)[0]
         parts.append(
             soft_vote(
                 query[chunk],
@@ -170,7 +169,7 @@ def vote_in_chunks(
                 values,
                 rule=rule,
                 log_weights=log_weights,
-                silent=silent,
+                mask=mask,
             )
         )
     means, log_weight = zip(*parts, strict=True)
@@ -180,7 +179,7 @@ def vote_in_chunks(
 def merge(left: Votes, right: Votes) -> Votes:
     """Combine the votes of two disjoint sets of remembered rows.
 
-    A side with no voice (log_weight -inf, as from an empty set) is neutral.
+    A side without any weight (log_weight -inf, as of an empty set) is neutral.
     """
     log_weight = torch.logaddexp(left.log_weight, right.log_weight)
     mean = torch.zeros_like(left.mean)

@@ -1,0 +1,1 @@
+"""The door: scikit-learn's contract."""

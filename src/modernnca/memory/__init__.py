@@ -1,0 +1,1 @@
+"""Where remembered rows live."""

@@ -1,1 +1,1 @@
-"""Tables to arrays, and predictions back to the labels and units of the table."""
+"""Raw tables: reading, schema, preprocessing, targets, splits. No torch."""

@@ -1,4 +1,4 @@
-"""What a date tells, as numbers: its place in time, year, week and day."""
+"""Dates as numbers: days since the start, month, day, weekday, hour."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ _MONTH = np.timedelta64(1, "M")
 
 
 def date_parts(dates: np.ndarray, start: np.datetime64) -> dict[str, np.ndarray]:
-    """Return what a date tells, as numbers; NaN where it is missing.
+    """Return the parts of dates as numbers; NaN where a date is missing.
 
     >>> dates = np.array(["2024-01-03T12:30"], dtype="datetime64[us]")
     >>> for part, value in date_parts(dates, np.datetime64("2024-01-01")).items():

@@ -1,4 +1,4 @@
-"""Scores of predictions, by name; higher is better.
+"""Metrics of predictions, by name; higher is better.
 
 Shapes: N rows, V classes. Codes are (N,) integers, probabilities (N, V); weights are
 (N,) or None. Errors (log-loss, rmse, mae) are negated.
@@ -10,19 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from modernnca.table.targets import Task
+
 Weights = np.ndarray | None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A score: its name, what it judges, and the function.
+    """A score: its name, its task, and the function.
 
     >>> METRICS["accuracy"].score(np.array([0, 1]), np.array([[0.9, 0.1]] * 2), None)
     0.5
     """
 
     name: str
-    task: str  # "classes" or "numbers"
+    task: Task
     score: Callable[[np.ndarray, np.ndarray, Weights], float]
 
 
@@ -92,22 +94,23 @@ def r2(y: np.ndarray, prediction: np.ndarray, weights: Weights) -> float:
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("accuracy", "classes", accuracy),
-        Metric("balanced-accuracy", "classes", balanced_accuracy),
-        Metric("log-loss", "classes", log_loss),
-        Metric("auc", "classes", auc),
-        Metric("rmse", "numbers", rmse),
-        Metric("mae", "numbers", mae),
-        Metric("r2", "numbers", r2),
+        Metric("accuracy", "classification", accuracy),
+        Metric("balanced-accuracy", "classification", balanced_accuracy),
+        Metric("log-loss", "classification", log_loss),
+        Metric("auc", "classification", auc),
+        Metric("rmse", "regression", rmse),
+        Metric("mae", "regression", mae),
+        Metric("r2", "regression", r2),
     )
 }
 _ERRORS = ("log-loss", "rmse", "mae")
 
 
-def in_words(metric: str | Callable, score: float) -> str:
-    """Name a score; errors are shown as errors, and a function's is just a score.
+def describe_score(metric: str | Callable, score: float) -> str:
+    """Format a score; errors are shown without the minus sign.
 
-    >>> in_words("rmse", -53.21), in_words("accuracy", 0.975), in_words(max, 0.5)
+    >>> describe = describe_score
+    >>> describe("rmse", -53.21), describe("accuracy", 0.975), describe(max, 0.5)
     ('rmse 53.21', 'accuracy 0.975', 'score 0.5')
     """
     name = "score" if callable(metric) else metric

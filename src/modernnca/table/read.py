@@ -1,6 +1,6 @@
-"""Any table (a frame, an array, a list of rows) as named columns of a few plain sorts.
+"""Any table (a frame, an array, a list of rows) as named columns of a few types.
 
-The sorts, and how each is held (N rows):
+The types, and how each is stored (N rows):
     number    float64, missing is NaN; durations are numbers, in seconds
     boolean   objects True, False, None
     text      objects str, None
@@ -32,7 +32,7 @@ _LEVELED = (nw.Categorical, nw.Enum)
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as read: its columns in order, each of one sort (see the file's top).
+    """A table as read: its columns in order, each of one type (see above).
 
     >>> table = read_table([[1, "a"], [None, "b"]])
     >>> table.columns["x0"], table.columns["x1"]
@@ -54,11 +54,11 @@ class RawTable:
         return RawTable(columns, self.named, self.categorical)
 
 
-def sort_of(cells: np.ndarray) -> str:
-    """Say of which sort a column is.
+def column_type(cells: np.ndarray) -> str:
+    """Return the type of a column.
 
-    >>> sort_of(np.array([None, "a"], dtype=object)), sort_of(np.array([np.nan]))
-    ('text', 'nothing')
+    >>> column_type(np.array([None, "a"], dtype=object))
+    'text'
     """
     if cells.dtype.kind == "f":
         return "nothing" if np.isnan(cells).all() else "number"
@@ -71,7 +71,7 @@ def sort_of(cells: np.ndarray) -> str:
 
 
 def missing_in(cells: np.ndarray) -> np.ndarray:
-    """Return True where a cell is missing, for a column of any sort.
+    """Return True where a cell is missing, for a column of any type.
 
     >>> missing_in(np.array(["a", None], dtype=object))
     array([False,  True])
@@ -84,7 +84,7 @@ def missing_in(cells: np.ndarray) -> np.ndarray:
 
 
 def is_missing(cell: Any) -> bool:
-    """Say whether a cell is None, NaN, or one of pandas' own missing values.
+    """Return whether a cell is None, NaN, or one of pandas' own missing values.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing("")
     (True, True, False)
@@ -111,7 +111,7 @@ def level_text(value: Any) -> str:
 
 
 def as_levels(cells: np.ndarray) -> np.ndarray:
-    """Turn a column of any sort into text.
+    """Turn a column of any type into text.
 
     >>> as_levels(np.array([1.0, np.nan, 2.5]))
     array(['1', None, '2.5'], dtype=object)
@@ -123,7 +123,7 @@ def as_levels(cells: np.ndarray) -> np.ndarray:
     if cells.dtype.kind != "O":
         levels, places = np.unique(present, return_inverse=True)
         present = _texts(levels.tolist())[places]
-    elif sort_of(cells) == "boolean":
+    elif column_type(cells) == "boolean":
         present = np.where(present.astype(bool), "True", "False")
     return _filled(None, missing, present, dtype=object)
 
@@ -151,7 +151,7 @@ def _read_frame(X: Any) -> RawTable:
     named = all(isinstance(name, str) for name in names)  # as scikit-learn has it
     columns, categorical = {}, set()
     names = names if named else _plain_names(len(names))
-    # Not frame[:, place], which looks at all names of a pandas frame each time.
+    # Not frame[:, place], which searches all names of a pandas frame each time.
     for name, series in zip(names, frame.iter_columns(), strict=True):
         columns[name] = _read_series(name, series)
         if series.dtype in _LEVELED:
@@ -160,7 +160,7 @@ def _read_frame(X: Any) -> RawTable:
 
 
 def _read_array(X: Any) -> RawTable:
-    # Left to itself, numpy would make text of all cells in [[1, "a"]].
+    # numpy itself would turn all cells of [[1, "a"]] into text.
     array = check_array(
         np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X,
         dtype=None,
@@ -207,7 +207,7 @@ def _read_series(name: str, series: nw.Series) -> np.ndarray:
 
 
 def _read_cells(name: str, cells: np.ndarray) -> np.ndarray:
-    """Find the one sort that holds all the objects of a column; else text."""
+    """Find the type that holds all the objects of a column; else text."""
     types = set(map(type, cells))
     if types <= {str, type(None)}:
         return cells

@@ -1,4 +1,4 @@
-"""What each column is: learned in fit, checked in predict."""
+"""The kind of each column: learned from the training table, checked in prediction."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 
 from modernnca.errors import TableError
-from modernnca.table.read import RawTable, as_levels, missing_in, read_table, sort_of
+from modernnca.table.read import (
+    RawTable,
+    as_levels,
+    column_type,
+    missing_in,
+    read_table,
+)
 
 __all__ = ["Column", "RawTable", "Schema", "conform", "learn_schema", "read_table"]
 
 Names = Sequence[str | int]
 
-_KINDS = {"text": "category", "nothing": "constant"}  # other sorts are kinds as well
+_KINDS = {"text": "category", "nothing": "constant"}  # other types are kinds as well
 _BLANKS: dict[str, tuple[Any, Any]] = {  # kind -> a missing cell, the dtype
     "number": (np.nan, np.float64),
     "boolean": (None, object),
@@ -33,7 +39,7 @@ _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?Z?)?")
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, how it is to be understood, and what it held in fit."""
+    """A column: its name, its kind, and what it held in the training table."""
 
     name: str
     kind: str  # number, boolean, category, datetime, constant or unused
@@ -42,7 +48,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, in the order of fit."""
+    """The columns of the training table, in order."""
 
     columns: tuple[Column, ...]
     named: bool
@@ -53,7 +59,7 @@ class Schema:
 
 
 class _UnreadableError(ValueError):
-    """A text is no number, or no date; the text is the argument."""
+    """A text is not a number, or not a date; the text is the argument."""
 
 
 def read_number(text: str) -> float:
@@ -81,32 +87,32 @@ def read_date(text: str) -> np.datetime64:
 def learn_schema(
     table: RawTable,
     *,
-    categorical_columns: Names | None = None,
-    numerical_columns: Names | None = None,
+    categorical_features: Names | None = None,
+    numerical_features: Names | None = None,
 ) -> Schema:
     """Learn what each column of a table is.
 
-    Columns can be listed, by name or position, as categories or as numbers, where
-    the table itself says otherwise: numbers that are codes, or numbers in text form.
-    A column without variation, or without any value, is of the kind "constant".
+    Columns can be listed, by name or position, as categories or as numbers, to override
+    what the table holds: numbers that are codes, or numbers in text form. A column
+    without variation, or without any value, is of the kind "constant".
 
     >>> table = read_table([[1, "a", 7], [2, "b", 7], [3, "a", 7]])
     >>> [column.kind for column in learn_schema(table).columns]
     ['number', 'category', 'constant']
-    >>> learn_schema(table, categorical_columns=[0]).columns[0].kind
+    >>> learn_schema(table, categorical_features=[0]).columns[0].kind
     'category'
     """
-    categories = listed(table, "categorical_columns", categorical_columns)
-    numbers = listed(table, "numerical_columns", numerical_columns)
+    categories = listed(table, "categorical_features", categorical_features)
+    numbers = listed(table, "numerical_features", numerical_features)
     both = next((name for name in categories if name in numbers), None)
     if both is not None:
         raise ValueError(
-            f"The column {both!r} is in both categorical_columns and "
-            "numerical_columns; keep it in one."
+            f"The column {both!r} is in both categorical_features and "
+            "numerical_features; keep it in one."
         )
     columns = []
     for name, cells in table.columns.items():
-        kind = held = sort_of(cells)
+        kind = held = column_type(cells)
         if _is_constant(cells):
             kind = "constant"
         elif name in numbers:
@@ -121,7 +127,7 @@ def learn_schema(
 
 
 def conform(table: RawTable, schema: Schema) -> RawTable:
-    """Return the columns of fit, in their order and each of its kind, or say why not.
+    """Return the training columns, in their order and each of its kind, or raise.
 
     Columns are matched by name if both tables have names, else by position.
 
@@ -147,7 +153,7 @@ text, such as 'abc'; convert it first.
 
 
 def listed(table: RawTable, argument: str, listed: Names | None) -> list[str]:
-    """The names of listed columns, or say which of them there is not."""
+    """The names of listed columns; raise if one does not exist."""
     names = list(table.columns)
     found = []
     for item in [] if listed is None else listed:
@@ -171,7 +177,7 @@ def _is_constant(cells: np.ndarray) -> bool:
 
 
 def parse_dates(cells: np.ndarray) -> np.ndarray | None:
-    """Read text as dates; None if some of it is none."""
+    """Read text as dates; None if some of it is not a date."""
     try:
         return _parse(cells, read_date, "datetime")
     except _UnreadableError:
@@ -179,17 +185,17 @@ def parse_dates(cells: np.ndarray) -> np.ndarray | None:
 
 
 def _check_numbers(name: str, cells: np.ndarray) -> None:
-    start = f"The column {name!r} is listed in numerical_columns, but holds"
-    sort = sort_of(cells)
-    if sort == "datetime":
+    start = f"The column {name!r} is listed in numerical_features, but holds"
+    found = column_type(cells)
+    if found == "datetime":
         raise ValueError(f"{start} dates; leave it out, dates have their own encoding.")
-    if sort == "text":
+    if found == "text":
         try:
             _parse(cells, read_number, "number")
         except _UnreadableError as error:
             text = error.args[0]
             raise ValueError(
-                f"{start} {text!r}, which is no number; clean it or leave it out."
+                f"{start} {text!r}, which is not a number; clean it or leave it out."
             ) from None
 
 
@@ -216,7 +222,7 @@ def _absent(names: list[str], others: list[str]) -> list[str]:
 
 
 def _convert(column: Column, cells: np.ndarray) -> np.ndarray:
-    now = sort_of(cells)
+    now = column_type(cells)
     if column.kind in (now, "constant", "unused"):
         return cells
     if now == "nothing":

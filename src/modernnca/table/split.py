@@ -1,10 +1,10 @@
-"""Hold rows out, at random or by time, with every class kept on the fit side."""
+"""Hold rows out for validation, at random or by time; every class stays in training."""
 
 import numpy as np
 
-_FEWEST_ROWS = 10  # with fewer, what is held out would be missed more than it helps
-_N_STRETCHES = 10
-WAYS = {"random": 0, "last": 1, "blocks": _N_STRETCHES}  # and how many stretches
+_MIN_ROWS = 10  # with fewer, held-out rows would cost more than they help
+# By name, the number of time blocks whose last rows are held out.
+VALIDATION_SPLITS = {"random": 0, "last": 1, "blocks": 10}
 
 
 def hold_out(
@@ -14,18 +14,18 @@ def hold_out(
     rng: np.random.RandomState,
     classes: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the rows to fit on and the rows to stop by, both sorted.
+    """Draw the training rows and the validation rows, both sorted.
 
-    With `classes` (N,) each class gives its share, and keeps at least one row to fit
-    on; two rows in all stay at least. Of fewer than 10 rows none is held out.
+    With `classes` (N,) the split is stratified, and each class keeps at least one
+    training row; at least two rows stay in all. Of fewer than 10 rows none is held out.
 
     >>> rng = np.random.RandomState(0)
-    >>> fit_rows, stop_rows = hold_out(10, fraction=0.2, rng=rng, classes=None)
-    >>> len(fit_rows), len(stop_rows)
+    >>> train, valid = hold_out(10, fraction=0.2, rng=rng, classes=None)
+    >>> len(train), len(valid)
     (8, 2)
     """
     _check(fraction)
-    if n_rows < _FEWEST_ROWS or fraction == 0:
+    if n_rows < _MIN_ROWS or fraction == 0:
         return np.arange(n_rows), np.arange(0)
     codes = np.zeros(n_rows, dtype=np.int64) if classes is None else classes
     _, codes, counts = np.unique(codes, return_inverse=True, return_counts=True)
@@ -42,29 +42,29 @@ def hold_out_late(
     times: np.ndarray,
     *,
     fraction: float,
-    n_stretches: int,
+    n_blocks: int,
     classes: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Hold out the end of each stretch of time; the others are as in `hold_out`.
+    """Hold out the last rows of each block of time; otherwise as `hold_out`.
 
-    The rows, by times (N,), are cut into stretches of equally many rows. One stretch
-    means the last rows. A missing time is the latest. Of a class that would not be left
-    on the fit side, the earliest row is.
+    The rows, in order of their times (N,), are cut into blocks of equal size. One block
+    means the last rows. A missing time is the latest. Of a class without a training
+    row, the earliest row stays.
 
     >>> times = np.array([9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
-    >>> hold_out_late(times, fraction=0.2, n_stretches=1, classes=None)[1]
+    >>> hold_out_late(times, fraction=0.2, n_blocks=1, classes=None)[1]
     array([0, 1])
-    >>> hold_out_late(times, fraction=0.2, n_stretches=2, classes=None)[1]
+    >>> hold_out_late(times, fraction=0.2, n_blocks=2, classes=None)[1]
     array([0, 5])
     """
     _check(fraction)
     n_rows = len(times)
-    if n_rows < _FEWEST_ROWS or fraction == 0:
+    if n_rows < _MIN_ROWS or fraction == 0:
         return np.arange(n_rows), np.arange(0)
     order = np.argsort(times, kind="stable")  # NaN last
     n_held = min(round(n_rows * fraction), n_rows - 2)
-    # In a stretch, the first rows are at a place below its share.
-    place = np.arange(n_rows) * n_stretches % n_rows
+    # The position of a row within its block, from 0 to n_rows.
+    place = np.arange(n_rows) * n_blocks % n_rows
     late = np.argsort(-place, kind="stable")[:n_held]
     held = np.zeros(n_rows, dtype=bool)
     held[order[late]] = True

@@ -1,18 +1,20 @@
-"""Labels and numbers to values that vote, and back."""
+"""Targets to what rows vote for, and back: classes to codes, numbers standardized."""
 
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from modernnca.table.numbers import mean_and_std
+from modernnca.table.numeric import mean_and_std
 from modernnca.table.read import is_missing
+
+Task = Literal["classification", "regression"]
 
 
 def read_target(y: Any) -> np.ndarray:
-    """Return y (N,) as an array without gaps and infinities, or say which row has one.
+    """Return y (N,) as an array; raise if it has gaps or infinities.
 
     >>> read_target([1.0, float("nan")])
     Traceback (most recent call last):
@@ -52,7 +54,7 @@ def _missing_in(values: np.ndarray) -> np.ndarray:
 
 
 def _settle(values: np.ndarray) -> np.ndarray:
-    """Give numbers or booleans that are held as objects their own dtype."""
+    """Give numbers or booleans stored as objects their own dtype."""
     texts = [value for value in values if isinstance(value, str)]
     if not texts:
         decimal = all(isinstance(value, Decimal) for value in values)
@@ -66,10 +68,10 @@ def _settle(values: np.ndarray) -> np.ndarray:
     return values
 
 
-class ClassTarget:
+class ClassificationTarget:
     """Labels of any type to the codes 0 to V - 1, and back.
 
-    >>> target = ClassTarget().fit(["no", "yes", "no"])
+    >>> target = ClassificationTarget().fit(["no", "yes", "no"])
     >>> target.encode(["yes", "no"]), target.decode([1, 0]), target.n_values
     (array([1, 0]), array(['yes', 'no'], dtype='<U3'), 2)
     """
@@ -100,7 +102,7 @@ class ClassTarget:
             return np.fromiter(found, dtype=np.int64, count=len(labels))
         except KeyError as error:
             raise ValueError(
-                f"The label {error.args[0]!r} was not there in fit; the classes are: "
+                f"The label {error.args[0]!r} is not a class of the training rows: "
                 f"{', '.join(map(repr, code))}."
             ) from None
 
@@ -114,16 +116,16 @@ class ClassTarget:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Build the target that has learned this."""
+        """Rebuild the target from what was learned."""
         new = cls()
         new.classes_ = np.array(state["classes"], dtype=state["dtype"])
         return new
 
 
-class NumberTarget:
+class RegressionTarget:
     """Numbers to standardized ones, and back to their own units.
 
-    >>> target = NumberTarget().fit([10.0, 30.0])
+    >>> target = RegressionTarget().fit([10.0, 30.0])
     >>> target.encode([20.0, 30.0]), target.decode([0.0, 1.0])
     (array([0., 1.]), array([20., 30.]))
     """
@@ -150,7 +152,7 @@ class NumberTarget:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Build the target that has learned this."""
+        """Rebuild the target from what was learned."""
         new = cls()
         new.mean_, new.scale_ = state["mean"], state["scale"]
         return new
@@ -167,7 +169,7 @@ def _as_numbers(y: Any) -> np.ndarray:
 
 
 def bin_numbers(y: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    """Put numbers into at most `n_bins` bins of about equal size, none of them empty.
+    """Put numbers into at most `n_bins` quantile bins, none of them empty.
 
     Returns the bin of each number, int64 (N,), and the inner edges: bin i holds what
     is above edge i - 1, up to and including edge i.
@@ -179,3 +181,9 @@ def bin_numbers(y: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
     edges = np.unique(np.quantile(y, shares, method="inverted_cdf"))
     edges = edges[edges < y.max()]
     return np.searchsorted(edges, y, side="left").astype(np.int64), edges
+
+
+TARGETS: dict[Task, type[ClassificationTarget] | type[RegressionTarget]] = {
+    "classification": ClassificationTarget,
+    "regression": RegressionTarget,
+}

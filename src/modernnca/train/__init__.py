@@ -1,0 +1,1 @@
+"""Training: the one loop, optimizers, early stopping, weight averaging. No method."""

@@ -1,4 +1,4 @@
-"""The one training loop of the house, and the Learner it asks for."""
+"""The one training loop, and the Learner that it trains."""
 
 import copy
 import math
@@ -11,11 +11,16 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
+from modernnca._config import COUNT, POSITIVE, Config, Number, OneOf, option
 from modernnca._named import named
-from modernnca.train.average import Average
-from modernnca.train.optim import OPTIMIZERS
-from modernnca.train.recorded import Recorded
-from modernnca.train.stopping import Best
+from modernnca.train.best_weights import BestWeights
+from modernnca.train.budget import Budget
+from modernnca.train.cuda_graph import CapturedStep
+from modernnca.train.generators import Generators
+from modernnca.train.optimizers import OPTIMIZERS
+from modernnca.train.weight_averaging import AveragedWeights
+
+TIE_BREAKS = ("loss", "later")
 
 
 class Pace(NamedTuple):
@@ -26,11 +31,11 @@ class Pace(NamedTuple):
 
 
 class Learner(Protocol):
-    """What the loop asks of a method: the loss of a batch, and a judgement.
+    """What the loop needs of a method: the loss of a batch, and a validation.
 
-    One whose pace changes also has `pace(progress) -> Pace`: called before each step
-    with the share of `max_epochs` that is done, it may as well change its dropout.
-    One whose loss can be recorded (see train.recorded) says so by `recordable`.
+    A learner with a schedule also has `pace(progress) -> Pace`: called before each step
+    with the share of `max_epochs` that is done, it may as well change its dropout. One
+    whose loss can be captured as a CUDA graph (train.cuda_graph) has `capturable`.
     """
 
     n_rows: int
@@ -46,20 +51,34 @@ class Learner(Protocol):
         """A score (higher is better) and a loss (lower is better; it breaks ties)."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How to train. `deadline` is a time of `time.monotonic`."""
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig(Config):
+    """How to train."""
 
-    optimizer: str = "adamw"
-    learning_rate: float = 0.01
-    weight_decay: float = 2e-4
-    batch_size: int = 1024
-    max_epochs: int = 200
-    patience: int | None = 20
-    ties: str = "loss"  # what tells equal scores apart: "loss", or "later" wins
-    judged: bool = True  # False: no validation, the last weights stay
-    averaging: float = 0.0  # over so many epochs are weights averaged; 0: not at all
-    deadline: float = math.inf
+    optimizer: str = option("adamw", OneOf(OPTIMIZERS), "The optimizer.")
+    learning_rate: float = option(0.003, POSITIVE, "The learning rate.")
+    weight_decay: float = option(2e-4, Number(0), "The weight decay.")
+    batch_size: int = option(
+        None, COUNT, "Rows in a step; None chooses by the number of rows."
+    )
+    max_epochs: int = option(200, COUNT, "The most epochs.")
+    patience: float = option(
+        16,
+        Number(0, integer=True, also=(math.inf,)),
+        "Epochs without a better score before training stops; inf never stops.",
+    )
+    tie_break: str = option(
+        "loss",
+        OneOf(TIE_BREAKS),
+        'Of epochs with equal scores, the one with the lower "loss" is better, or the '
+        '"later" one.',
+    )
+    weight_averaging: float = option(
+        2.0,
+        Number(0),
+        "Evaluate and keep the moving average of the weights over so many epochs; 0 "
+        "takes the weights of the last step.",
+    )
 
 
 class Epoch(NamedTuple):
@@ -71,14 +90,14 @@ class Epoch(NamedTuple):
     valid_loss: float
     best: bool
     seconds: float  # since training began
-    member: int = 0  # which network, where there are several
+    member: int = 0  # which member of the ensemble
 
 
 class History(NamedTuple):
     """What happened in training, and why it ended."""
 
     epochs: list[Epoch]
-    best_epoch: int  # 0: no epoch was judged, the weights are the last ones
+    best_epoch: int  # 0: no epoch has ended, the weights are the last ones
     ended: str  # "patience", "max_epochs", "time_limit", "interrupted", ...
 
 
@@ -86,61 +105,69 @@ Callback = Callable[[Epoch], bool | None]
 
 
 class Training:
-    """A training under way, with all that must be kept to go on with it later."""
+    """A training under way, with all that must be kept to resume it later."""
 
     def __init__(
-        self, learner: Learner, plan: Plan, generator: torch.Generator
+        self,
+        learner: Learner,
+        config: TrainingConfig,
+        generators: Generators,
+        *,
+        validated: bool = True,
+        budget: Budget | None = None,
     ) -> None:
-        self.learner, self.plan, self.generator = learner, plan, generator
-        build = named("optimizer", plan.optimizer, OPTIMIZERS)
-        self.optimizer = build(learner.module, plan.learning_rate, plan.weight_decay)
+        self.learner, self.config, self.generators = learner, config, generators
+        self.validated, self.budget = validated, budget or Budget()
+        build = named("optimizer", config.optimizer, OPTIMIZERS)
+        self.optimizer = build(
+            learner.module, config.learning_rate, config.weight_decay
+        )
         self.rates = [
             (group["lr"], group.get("weight_decay", 0.0))
             for group in self.optimizer.param_groups
         ]
-        self.best = Best(learner.module, ties=plan.ties)
-        n_steps = math.ceil(learner.n_rows / plan.batch_size)
-        self.average = (
-            Average(learner.module, plan.averaging * n_steps)
-            if plan.averaging
-            else None
-        )
+        self.best = BestWeights(learner.module, tie_break=config.tie_break)
+        self.average: AveragedWeights | None = None
+        if config.weight_averaging:
+            n_steps = math.ceil(learner.n_rows / config.batch_size)
+            horizon = config.weight_averaging * n_steps
+            self.average = AveragedWeights(learner.module, horizon)
         self.epochs: list[Epoch] = []
         self.device = next(learner.module.parameters()).device
         self.step: Callable[[Tensor], Tensor] = self._step
-        steady = getattr(learner, "recordable", False) and not hasattr(learner, "pace")
-        on_device = self.device.type == "cuda" and plan.optimizer.startswith("adamw")
+        steady = getattr(learner, "capturable", False) and not hasattr(learner, "pace")
+        on_device = self.device.type == "cuda" and config.optimizer.startswith("adamw")
         if steady and on_device:
-            self.step = Recorded(self._step, self.optimizer)
+            self.step = CapturedStep(self._step, self.optimizer, generators.device)
 
     def run_epoch(self) -> float:
-        """One pass over the rows in random order; the mean loss, NaN if time ran out.
+        """One pass over the rows in random order; the mean loss, NaN if cut short.
 
-        The clock is read after each step, so a step is the most that is overrun.
+        The budget is checked after each step, so it is overrun by one step at most.
         """
         n_rows = self.learner.n_rows
         self.learner.module.train()
-        order = torch.randperm(n_rows, generator=self.generator).to(self.device)
+        order = torch.randperm(n_rows, generator=self.generators.rows).to(self.device)
         total = torch.zeros((), device=self.device)
-        batches = order.split(self.plan.batch_size)
+        batches = order.split(self.config.batch_size)
         for place, batch in enumerate(batches):
             done = len(self.epochs) + place / len(batches)
-            self._set_pace(done / self.plan.max_epochs)
+            self._set_pace(done / self.config.max_epochs)
             total += self.step(batch) * len(batch)
             if self.average is not None:
-                self.average.see()
-            if time.monotonic() >= self.plan.deadline:
+                self.average.update()
+            if self.budget.exhausted():
                 return math.nan
         return total.item() / n_rows
 
-    def judge(self) -> tuple[tuple[float, float], bool]:
-        """What the epoch's weights, or their mean, are worth, and if it is the best."""
-        number, judged = len(self.epochs) + 1, self.plan.judged
-        with nullcontext() if self.average is None else self.average.taken():
-            # Unjudged, every epoch counts as better than the one before.
-            verdict = self.learner.validate() if judged else (float(number), 0.0)
-            is_best = self.best.see(number, verdict)
-        return verdict if judged else (math.nan, math.nan), is_best
+    def evaluate(self) -> tuple[tuple[float, float], bool]:
+        """The (score, loss) of the weights, or of their average; whether it is best."""
+        number, validated = len(self.epochs) + 1, self.validated
+        with nullcontext() if self.average is None else self.average.applied():
+            # Without validation, every epoch counts as better than the one before.
+            result = self.learner.validate() if validated else (float(number), 0.0)
+            is_best = self.best.update(number, result)
+        return result if validated else (math.nan, math.nan), is_best
 
     def _set_pace(self, progress: float) -> None:
         if not hasattr(self.learner, "pace"):
@@ -169,35 +196,31 @@ class Training:
             "optimizer": self.optimizer.state_dict(),
             "best": self.best.state(),
             "epochs": [list(epoch) for epoch in self.epochs],
-            "generator": self.generator.get_state(),
-            "torch": torch.get_rng_state(),
+            "generators": self.generators.state(),
         }
         if self.average is not None:
             state["average"] = self.average.state()
-        if self.device.type == "cuda":
-            state["cuda"] = torch.cuda.get_rng_state(self.device)
         return state
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on as if never interrupted."""
+        """Continue as if never interrupted."""
         self.learner.module.load_state_dict(state["module"])
-        # torch keeps the very tensors it is given: copied, the state can serve again.
+        # torch keeps the very tensors it is given: copied, the state can be used again.
         self.optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
         self.best.load_state(state["best"])
         if self.average is not None:
             self.average.load_state(state["average"])
         self.epochs = [Epoch(*epoch) for epoch in state["epochs"]]
-        self.generator.set_state(state["generator"])
-        torch.set_rng_state(state["torch"])
-        if self.device.type == "cuda" and "cuda" in state:
-            torch.cuda.set_rng_state(state["cuda"], self.device)
+        self.generators.load_state(state["generators"])
 
 
 def train(
     learner: Learner,
-    plan: Plan,
-    generator: torch.Generator,
+    config: TrainingConfig,
+    generators: Generators,
     *,
+    validated: bool = True,
+    budget: Budget | None = None,
     callbacks: Iterable[Callback] = (),
     resume: dict[str, Any] | None = None,
     keep: Callable[[dict[str, Any]], None] | None = None,
@@ -205,22 +228,27 @@ def train(
     """Train until nothing improves, and leave the best weights in `learner.module`.
 
     Args:
+        validated: False trains for `max_epochs` and keeps the last weights.
+        budget: the time limit, and the interruption.
         callbacks: called with each `Epoch`; one that returns True ends the training.
         resume: what `keep` was given in an earlier run.
-        keep: called with all the state after each epoch.
+        keep: called with the whole state after each epoch.
 
-    An interruption from the keyboard ends the training, not the program: the best
-    weights so far are kept, as at every other end.
+    An interruption ends the training, not the program: the best weights so far are
+    kept, as at every other end.
     """
-    training = Training(learner, plan, generator)
+    training = Training(learner, config, generators, validated=validated, budget=budget)
     if resume is not None:
         training.load_state(resume)
     try:
         ended = _run(training, tuple(callbacks), keep)
     except KeyboardInterrupt:
+        if training.budget.interrupted:  # for the second time: give up
+            raise
+        training.budget.interrupt()
         ended = "interrupted"
-    # Without a judged epoch the present weights are the best there are, unless they are
-    # broken: then the first ones are better than none.
+    # Without a finished epoch the present weights are the best there are, unless they
+    # are not finite: then the first ones are better.
     if training.best.epoch or not _finite(learner.module):
         training.best.restore()
     return History(training.epochs, training.best.epoch, ended)
@@ -231,26 +259,26 @@ def _run(
     callbacks: tuple[Callback, ...],
     keep: Callable[[dict[str, Any]], None] | None,
 ) -> str:
-    """Epoch after epoch; the reason to end."""
-    plan, best = training.plan, training.best
+    """Run epoch after epoch; return the reason to end."""
+    config, best, budget = training.config, training.best, training.budget
     spent = training.epochs[-1].seconds if training.epochs else 0.0
     begin = time.monotonic() - spent
-    for number in range(len(training.epochs) + 1, plan.max_epochs + 1):
-        if plan.patience is not None and best.n_since > plan.patience:
+    for number in range(len(training.epochs) + 1, config.max_epochs + 1):
+        if training.validated and best.n_since > config.patience:
             return "patience"
         train_loss = training.run_epoch()
-        if time.monotonic() >= plan.deadline:
-            return "time_limit"
+        if (reason := budget.exhausted()) is not None:
+            return reason
         if not math.isfinite(train_loss):
             return "diverged"
-        (score, valid_loss), is_best = training.judge()
+        (score, valid_loss), is_best = training.evaluate()
         seconds = time.monotonic() - begin
         epoch = Epoch(number, train_loss, score, valid_loss, is_best, seconds)
         training.epochs.append(epoch)
         if keep is not None:
             keep(training.state())
-        asked = [callback(epoch) for callback in callbacks]  # every one is called
-        if any(asked):
+        answers = [callback(epoch) for callback in callbacks]  # every one is called
+        if any(answers):
             return "callback"
     return "max_epochs"
 

@@ -43,13 +43,13 @@ def test_calibration_by_hand():
 
 
 @pytest.mark.parametrize(("sharpness", "most"), [(1.0, 0.02), (3.0, 1.0)])
-def test_only_those_who_keep_their_word_are_calibrated(sharpness, most):
+def test_overconfident_probabilities_are_not_calibrated(sharpness, most):
     rng = np.random.RandomState(0)
     true = rng.dirichlet([1, 1, 1], 40_000)
     codes = (rng.rand(len(true), 1) > true.cumsum(1)).sum(1)
-    told = true**sharpness / (true**sharpness).sum(1, keepdims=True)
-    assert ece(codes, told) < most
-    assert (ece(codes, told) > 0.1) == (sharpness > 1)
+    stated = true**sharpness / (true**sharpness).sum(1, keepdims=True)
+    assert ece(codes, stated) < most
+    assert (ece(codes, stated) > 0.1) == (sharpness > 1)
 
 
 def test_numbers_are_scored_as_scikit_learn_does():
@@ -73,7 +73,7 @@ def test_the_order_of_the_classes_is_that_of_the_columns(guesses, dtype):
     assert turned == pytest.approx(score_all("multiclass", y, probabilities, CLASSES))
 
 
-def test_a_class_that_was_never_learned_is_wrong_and_no_error():
+def test_a_class_that_was_never_learned_counts_as_wrong():
     y = np.array([0, 1, 7, 7])
     sure = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     scores = score_all("multiclass", y, sure, np.array([0, 1]))

@@ -51,16 +51,16 @@ def test_what_is_told_is_dropped_for_all_that_ask_and_in_training_only():
     torch.manual_seed(0)
     attention = Attention(4, n_heads=1, dropout=0.4)
     for linear in (attention.asks, attention.tells, attention.out):
-        torch.nn.init.zeros_(linear.weight)  # all tokens are heard alike,
+        torch.nn.init.zeros_(linear.weight)  # all tokens count the same,
     attention.tells.bias.data[4:] = 1.0  # and all tell 1,
     torch.nn.init.eye_(attention.out.weight)
     tokens = torch.zeros(4000, 5, 4)
     heard = attention(tokens)
     assert (heard == heard[:, :1, :1]).all()
-    n_told = heard[:, 0, 0] * 0.6 * 5  # so this is how many were not dropped
-    torch.testing.assert_close(n_told, n_told.round(), atol=1e-5, rtol=0)
-    assert n_told.mean().item() == pytest.approx(3, abs=0.1)
-    assert n_told.var().item() == pytest.approx(5 * 0.6 * 0.4, abs=0.1)
+    n_kept = heard[:, 0, 0] * 0.6 * 5  # so this is how many were not dropped
+    torch.testing.assert_close(n_kept, n_kept.round(), atol=1e-5, rtol=0)
+    assert n_kept.mean().item() == pytest.approx(3, abs=0.1)
+    assert n_kept.var().item() == pytest.approx(5 * 0.6 * 0.4, abs=0.1)
     assert (attention.eval()(tokens) == 1).all()
 
 

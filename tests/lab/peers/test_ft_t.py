@@ -29,7 +29,7 @@ def made_net(**settings):
 def test_the_answer_changes_with_every_column():
     net = made_net()
     found = net(ROWS)
-    for part, cells in enumerate(ROWS):
+    for part, cells in enumerate(ROWS[:3]):
         for column in range(cells.shape[1]):
             other = list(ROWS)
             other[part] = cells.clone()

@@ -1,15 +1,23 @@
+"""NCA: each step of the ladder is a preset."""
+
 import pytest
 from sklearn.datasets import load_iris
 
-from modernnca.estimators.settings import PRESETS
+from modernnca.estimators.presets import PRESETS
 from modernnca.lab.peers import peer
 
 
-@pytest.mark.parametrize("version", ["v0", "v2", "v4"])
-def test_each_version_learns_by_its_own_preset(version):
+@pytest.mark.parametrize("name", ["nca-v0", "nca-v2", "nca-v4"])
+def test_each_preset_learns_with_its_own_optimizer_and_rate(name):
     X, y = load_iris(return_X_y=True)
-    settings = {"version": version, "max_epochs": 2}
+    settings = {"preset": name, "max_epochs": 2}
     model = peer("nca").build("multiclass", seed=0, settings=settings).fit(X, y)
-    preset = PRESETS[f"nca-{version}"]
-    assert model.settings_.learning_rate == preset.learning_rate
-    assert model.settings_.optimizer == preset.optimizer
+    assert model.preset_ == name
+    assert model.config_.learning_rate == PRESETS[name].learning_rate
+    assert model.config_.optimizer == PRESETS[name].optimizer
+
+
+def test_the_nca_of_2004_is_the_default():
+    X, y = load_iris(return_X_y=True)
+    model = peer("nca").build("multiclass", seed=0, settings={"max_epochs": 1})
+    assert model.fit(X, y).preset_ == "nca-v0"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from modernnca._tree_file import read_tree, write_tree
 from modernnca.errors import ModelFileError
-from modernnca.estimators.files import read_tree, write_tree
 from modernnca.lab.peers import peer
 from modernnca.lab.peers.peer_files import load
 
@@ -20,16 +20,16 @@ def path(tmp_path):
     return path
 
 
-def test_a_model_comes_back_with_all_that_it_was_told(path):
+def test_a_model_comes_back_with_all_its_settings(path):
     model = load(path, device="cpu")
     assert (model.name, model.task, model.seed) == ("mlp", "binclass", 5)
     assert model.training.max_epochs == 1
-    assert model.training.device == "cpu"
+    assert model.device == "cpu"
     assert model.settings["d_layer"] == 4
     assert model.classes_.tolist() == ["a", "b"]
 
 
-def test_a_model_of_the_house_comes_back_by_the_same_way(tmp_path):
+def test_a_model_of_this_package_comes_back_in_the_same_way(tmp_path):
     model = peer("l-nca").build("binclass", seed=0, settings={"max_epochs": 1})
     model.fit(X, LABELS).save(tmp_path / "own")
     again = load(tmp_path / "own")

@@ -21,7 +21,7 @@ from modernnca.lab.peers.realmlp import (
     flat_cos,
 )
 from modernnca.lab.peers.supervised import Examples
-from modernnca.train.optim import OPTIMIZERS
+from modernnca.train.optimizers import OPTIMIZERS
 
 
 def made_net(n_rows=50, *, d_out=3, **settings):

@@ -136,7 +136,8 @@ def test_cells_are_corrupted_at_the_rate_by_cells_of_their_column():
     cells = torch.arange(4000.0)[:, None] + torch.tensor([0.0, 10_000.0])
     rows = Rows(cells, torch.zeros(4000, 0), torch.arange(4000)[:, None])
     changed = corrupt(rows, 0.3)
-    for before, after in zip(rows, changed, strict=True):
+    assert changed.time is None
+    for before, after in zip(rows[:3], changed[:3], strict=True):
         if before.numel():
             rate = (before != after).float().mean().item()
             assert rate == pytest.approx(0.3, abs=0.02)
@@ -145,7 +146,7 @@ def test_cells_are_corrupted_at_the_rate_by_cells_of_their_column():
     assert (both[:, 0] * both[:, 1]).mean().item() == pytest.approx(0.09, abs=0.015)
 
 
-def test_a_row_has_one_answer_whatever_else_is_asked():
+def test_the_prediction_of_a_row_does_not_depend_on_the_other_queries():
     net, rows = made_net().eval(), made_examples(9, seed=1).rows
     net.mates.keep(made_examples().rows, torch.Generator())
     found = net(rows)

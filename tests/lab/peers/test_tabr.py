@@ -8,7 +8,6 @@ from tests.lab.peers.shapes import some_rows
 from torch import nn
 from torch.nn.functional import cross_entropy, relu
 
-from modernnca.core.rows import Rows
 from modernnca.lab.peers import peer, tabr
 from modernnca.lab.peers.supervised import Examples
 from modernnca.lab.peers.tabr import PEER, LookingUp, TabR, nearest
@@ -72,16 +71,16 @@ def test_in_training_the_own_label_says_nothing(monkeypatch):
         net.y[row] = (net.y[row] + 1) % 3
         changed = net(rows, own=own)
         torch.testing.assert_close(changed[row], found[row])
-        assert not torch.allclose(changed, found, atol=1e-4)  # the others hear it
+        assert not torch.allclose(changed, found, atol=1e-4)  # but not the others
         net.y[row] = y[row]
 
 
 def test_the_learner_says_which_rows_they_are(monkeypatch):
     net, fit = made_net()
-    asked = []
+    seen = []
 
     def remember_own(rows, own=None):
-        asked.append(own)
+        seen.append(own)
         return torch.zeros(len(rows.numbers), 3, requires_grad=True)
 
     learner = LookingUp(
@@ -94,7 +93,7 @@ def test_the_learner_says_which_rows_they_are(monkeypatch):
     )
     monkeypatch.setattr(net, "forward", remember_own)
     learner.loss(torch.tensor([3, 1]))
-    assert asked[0].tolist() == [3, 1]
+    assert seen[0].tolist() == [3, 1]
 
 
 def test_asked_rows_may_find_their_double_among_the_remembered(monkeypatch):
@@ -104,10 +103,10 @@ def test_asked_rows_may_find_their_double_among_the_remembered(monkeypatch):
     assert net.look_up(key, key, 1).squeeze(1).tolist() == list(range(20))
 
 
-def test_a_row_has_one_answer_whatever_else_is_asked_even_among_doubles():
+def test_a_prediction_does_not_depend_on_other_queries_even_among_duplicates():
     # Of the 400 rows that are remembered each is there a hundred times.
     net, (rows, _) = made_net(40)
-    few = Rows(*(part[torch.arange(400) % 4] for part in rows))
+    few = rows.take(torch.arange(400) % 4)
     net.remember(Examples(few, torch.arange(400) % 3))
     net.eval()
     found = net(rows)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from modernnca._tree_file import read_tree, write_tree
 from modernnca.errors import ModelFileError
-from modernnca.estimators.files import read_tree, write_tree
 from modernnca.lab.peers import peer
 from modernnca.lab.peers.peer_files import load
 
@@ -33,7 +33,7 @@ def test_a_forest_grown_by_the_clock_is_the_same_forest():
 
 
 @pytest.mark.parametrize("task", ["binclass", "regression"])
-def test_a_forest_answers_as_scikit_learns_does(task):
+def test_a_forest_predicts_what_scikit_learns_predicts(task):
     X, labels, numbers = some_table()
     y = numbers if task == "regression" else labels
     model = fit("random-forest", task, X, y, n_estimators=30)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.manifold import TSNE, trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
-from modernnca.table.encoder import TableEncoder
+from modernnca.table.preprocessor import PreprocessingConfig, Preprocessor
 from modernnca.table.schema import read_table
 
 N_NEIGHBORS = 10
@@ -18,7 +18,8 @@ class RawColumns:
 
     def fit(self, X: Any, y: Any, *, eval_set: Any = None) -> "RawColumns":
         """Learn the scales and the levels."""
-        self.table_ = TableEncoder().fit(read_table(X))
+        config = PreprocessingConfig.defaults().updated({"max_plain_values": 0})
+        self.table_ = Preprocessor(config).fit(read_table(X))
         return self
 
     def transform(self, X: Any) -> np.ndarray:

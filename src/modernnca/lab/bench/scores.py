@@ -40,7 +40,7 @@ def score_all(
     scores = {
         name: metric.score(y, prediction, None) * (-1 if name in LOWER_IS_BETTER else 1)
         for name, metric in METRICS.items()
-        if metric.task == ("numbers" if numbers else "classes")
+        if metric.task == ("regression" if numbers else "classification")
     }
     return scores if numbers else {**scores, "ece": ece(y, prediction)}
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from modernnca.cli.screen import new_table, printable, show
+from modernnca.cli.display import new_table, printable, show
 from modernnca.lab.bench.store import Store
 
 _N_ERRORS = 20

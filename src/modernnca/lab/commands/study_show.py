@@ -1,7 +1,7 @@
 """List the studies there are."""
 
-from modernnca.cli.screen import new_table, printable
-from modernnca.cli.screen import show as show_table
+from modernnca.cli.display import new_table, printable
+from modernnca.cli.display import show as show_table
 from modernnca.lab.bench.study import read_study, study_names
 
 

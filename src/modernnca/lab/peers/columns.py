@@ -5,9 +5,14 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from modernnca.table.encoder import EncodedTable, TableEncoder
+from modernnca.table.preprocessor import (
+    EncodedTable,
+    PreprocessingConfig,
+    Preprocessor,
+)
 from modernnca.table.schema import read_table
 
+_COLUMNS = PreprocessingConfig.defaults().updated({"max_plain_values": 0})
 # One-hot columns beyond this many times the others are kept as a sparse matrix.
 _MOST_DENSE = 500
 
@@ -17,7 +22,7 @@ class Matrix:
 
     def fit(self, X: Any) -> Self:
         """Learn the columns."""
-        self.encoder_ = TableEncoder(categories="grouped").fit(read_table(X))
+        self.encoder_ = Preprocessor(_COLUMNS).fit(read_table(X))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -52,8 +57,8 @@ class Frame:
 
     def fit(self, X: Any) -> Self:
         """Learn the columns."""
-        encoder = TableEncoder(numbers="none", categories="grouped")
-        self.encoder_ = encoder.fit(read_table(X))
+        config = _COLUMNS.updated({"standardize": False})
+        self.encoder_ = Preprocessor(config).fit(read_table(X))
         return self
 
     @property
@@ -68,7 +73,7 @@ class Frame:
         encoded = self.encoder_.transform(read_table(X))
         numbers = np.hstack([encoded.numbers, encoded.plain])
         columns: dict[str, Any] = {f"n{i}": cells for i, cells in enumerate(numbers.T)}
-        levels = self.encoder_.categories_
+        levels = self.encoder_.categorical_
         start = 0
         for name, place, codes in zip(
             self.categorical, levels.kept_, encoded.codes.T, strict=True

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from modernnca.core.rows import Rows, join
+from modernnca.core.rows import Rows, concatenate
 from modernnca.lab.peers.net_model import TableShape
 from modernnca.lab.peers.supervised import Supervised
 
@@ -31,7 +31,7 @@ class Mates(nn.Module):
         """Choose them among the training rows."""
         order = torch.randperm(len(rows.numbers), generator=generator)[: self.n_mates]
         kept = rows.take(order.to(rows.numbers.device))
-        self.numbers, self.plain, self.codes = kept
+        self.numbers, self.plain, self.codes = kept[:3]
 
     def forward(self, rows: Rows) -> tuple[Rows, Tensor | None]:
         """Put them before the rows, and say who sees whom, None: all see all.
@@ -46,7 +46,7 @@ class Mates(nn.Module):
             n_mates + n_asked, dtype=torch.bool, device=rows.numbers.device
         )
         mask[:, :n_mates] = True
-        return join(Rows(self.numbers, self.plain, self.codes), rows), mask
+        return concatenate(Rows(self.numbers, self.plain, self.codes), rows), mask
 
 
 class WithMates(Supervised):

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from modernnca._named import named
-from modernnca.core.encode import ENCODINGS, EncodingShape
+from modernnca.core.encodings import ENCODINGS, EncodingConfig
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.card import Peer
 from modernnca.lab.peers.inputs import Flat
@@ -29,10 +29,15 @@ class Encoded(nn.Module):
         d_encoding: int,
     ) -> None:
         super().__init__()
-        encoding_shape = EncodingShape(
-            shape.n_numbers, n_frequencies, frequency_scale, d_encoding
+        config = EncodingConfig.defaults().updated(
+            {
+                "n_frequencies": n_frequencies,
+                "frequency_scale": frequency_scale,
+                "d_encoding": d_encoding,
+            }
         )
-        self.encode = named("encoding", encoding, ENCODINGS)(encoding_shape)
+        build = named("encoding", encoding, ENCODINGS)
+        self.encode = build(shape.n_numbers, config)
         self.flat = Flat(shape)
         d_number = self.encode.d_out // max(1, shape.n_numbers)
         numbers, plain = [d_number] * shape.n_numbers, [1] * shape.n_plain

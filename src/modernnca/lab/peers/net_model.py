@@ -1,9 +1,8 @@
 """A net behind the contract here: raw tables in, the one training loop inside."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,17 +10,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
 
+from modernnca._named import named
+from modernnca._tree_file import read_tree, with_arrays, write_tree
 from modernnca.core.rows import Rows
+from modernnca.core.transforms import TRANSFORMS
 from modernnca.estimators.device import choose_device
-from modernnca.estimators.files import read_tree, with_arrays, write_tree
 from modernnca.lab.peers.card import Report
+from modernnca.lab.peers.seeding import seeded
 from modernnca.lab.peers.supervised import Examples, Supervised, answer_all
-from modernnca.table.encoder import TableEncoder
+from modernnca.table.preprocessor import PreprocessingConfig, Preprocessor
 from modernnca.table.schema import RawTable, read_table
 from modernnca.table.split import hold_out
-from modernnca.table.targets import ClassTarget, NumberTarget
-from modernnca.train.loop import Epoch, Plan, train
-from modernnca.train.seeding import seeded
+from modernnca.table.targets import ClassificationTarget, RegressionTarget
+from modernnca.train.budget import Budget
+from modernnca.train.generators import Generators
+from modernnca.train.loop import Epoch, TrainingConfig, train
 
 Build = Callable[..., nn.Module]
 
@@ -50,22 +53,24 @@ class TableShape:
         return self.n_numbers + self.n_plain + self.n_levels
 
 
-@dataclass(frozen=True)
-class Training:
-    """How nets are trained; the defaults are those of the paper's benchmark.
-
-    PAPER: stops by RMSE, where the benchmark stops by MAE: everyone is judged by RMSE.
-    """
-
-    optimizer: str = "adamw"
-    learning_rate: float = 3e-4
-    weight_decay: float = 2e-4
-    batch_size: int = 1024
-    max_epochs: int = 200
-    patience: int = 20
-    numbers: str = "standard"
-    time_limit: float | None = None
-    device: str = "auto"
+# How networks are trained, as in the paper's benchmark.
+# PAPER: stops by RMSE, where the benchmark stops by MAE: all are judged by RMSE.
+TRAINING = TrainingConfig(
+    optimizer="adamw",
+    learning_rate=3e-4,
+    weight_decay=2e-4,
+    batch_size=1024,
+    max_epochs=200,
+    patience=20,
+    tie_break="loss",
+    weight_averaging=0.0,
+)
+# Other settings that are not the network's own.
+_OTHER = {"numeric_transform": "standard", "time_limit": None, "device": None}
+# Few numbers of a table are special to a network here, and categories may be rare.
+COLUMNS = PreprocessingConfig.defaults().updated(
+    {"max_plain_values": 0, "time_features": "column"}
+)
 
 
 class NetModel:
@@ -76,7 +81,7 @@ class NetModel:
         build: `build(shape, **settings)` gives a module from `Rows` to (B, V) logits
             or (B, 1) numbers.
         phases: the learners, trained one after the other on the same module.
-        settings: the fields of `Training`, and what `build` takes.
+        settings: options of training, and what `build` takes.
     """
 
     def __init__(
@@ -91,13 +96,23 @@ class NetModel:
     ) -> None:
         self.name, self.build, self.phases = name, build, tuple(phases)
         self.task, self.seed, self.report = task, seed, report
-        known = {key for key in settings if key in Training.__dataclass_fields__}
-        self.training = Training(**{key: settings[key] for key in known})
-        self.settings = {k: v for k, v in settings.items() if k not in known}
+        names = TrainingConfig.names()
+        self.training = TRAINING.updated(
+            {name: value for name, value in settings.items() if name in names}
+        )
+        self.training.check()
+        other = {**_OTHER, **{n: v for n, v in settings.items() if n in _OTHER}}
+        self.numeric_transform = str(other["numeric_transform"])
+        self.time_limit, self.device = other["time_limit"], other["device"]
+        self.settings = {
+            name: value
+            for name, value in settings.items()
+            if name not in names and name not in _OTHER
+        }
 
     def fit(self, X: Any, y: Any, *, eval_set: Any = None) -> Self:
         """Learn from a raw table; stops by `eval_set`, or by a fifth of the rows."""
-        ends = time.monotonic() + (self.training.time_limit or math.inf)
+        budget = Budget(self.time_limit)
         table, self.target_ = read_table(X), self._new_target().fit(y)
         codes = self.target_.encode(y)
         if eval_set is None:
@@ -109,21 +124,21 @@ class NetModel:
         else:
             stop_codes = self.target_.encode(eval_set[1])
             parts = [(table, codes), (read_table(eval_set[0]), stop_codes)]
-        self.table_ = TableEncoder(numbers=self.training.numbers).fit(parts[0][0])
-        self.device_ = choose_device(self.training.device)
+        self.table_ = Preprocessor(COLUMNS).fit(parts[0][0])
+        self.device_ = choose_device(self.device)
+        self.transform_ = self._new_transform()
+        self.transform_.prepare(self._rows(parts[0][0], transform=False).numbers)
         learn, judge = (Examples(self._rows(t), self._y(c)) for t, c in parts)
         with seeded(self.seed, self.device_) as generator:
-            self._learn(learn, judge, generator, ends)
+            self._learn(learn, judge, generator, budget)
         return self
 
     def _learn(
-        self, fit: Examples, stop: Examples, generator: torch.Generator, ends: float
+        self, fit: Examples, stop: Examples, generator: torch.Generator, budget: Budget
     ) -> None:
         self.shape_ = self._shape()
         self.module_ = self.build(self.shape_, **self.settings).to(self.device_)
-        plan = self.training
         self.history_: list[Epoch] = []
-        began = time.monotonic()
         for i, phase in enumerate(self.phases):
             learner = phase(
                 self.module_,
@@ -135,17 +150,9 @@ class NetModel:
             )
             history = train(
                 learner,
-                Plan(
-                    optimizer=plan.optimizer,
-                    learning_rate=plan.learning_rate,
-                    weight_decay=plan.weight_decay,
-                    batch_size=plan.batch_size,
-                    max_epochs=plan.max_epochs,
-                    patience=plan.patience,
-                    # Every phase gets an equal part of the time.
-                    deadline=began + (ends - began) * (i + 1) / len(self.phases),
-                ),
-                generator,
+                self.training,
+                Generators(generator, generator, generator),
+                budget=budget.part(i, len(self.phases)),
                 callbacks=[self._tell] if i == len(self.phases) - 1 else [],
             )
             self.history_ += history.epochs
@@ -186,9 +193,10 @@ class NetModel:
             "peer": self.name,
             "task": self.task,
             "seed": self.seed,
-            "settings": {**self.settings, **asdict(self.training)},
+            "settings": self._all_settings(),
             "table": self.table_.state(),
             "target": self.target_.state(),
+            "transform": dict(self.transform_.state_dict()),
             "weights": dict(self.module_.state_dict()),
         }
         write_tree(path, tree)
@@ -199,10 +207,12 @@ class NetModel:
 
     def restore(self, tree: dict[str, Any]) -> Self:
         """Become the model that was saved."""
-        self.table_ = TableEncoder.from_state(with_arrays(tree["table"]))
+        self.table_ = Preprocessor.from_state(with_arrays(tree["table"]))
         self.target_ = type(self._new_target()).from_state(tree["target"])
-        self.device_ = choose_device(self.training.device)
+        self.device_ = choose_device(self.device)
         self.shape_ = self._shape()
+        self.transform_ = self._new_transform()
+        self.transform_.load_state_dict(tree["transform"])
         with seeded(self.seed):
             self.module_ = self.build(self.shape_, **self.settings).to(self.device_)
         _make_room(self.module_, tree["weights"])
@@ -213,20 +223,33 @@ class NetModel:
         table = read_table(X)
         return answer_all(self.module_, self._rows(table), len(table))
 
-    def _rows(self, table: RawTable) -> Rows:
+    def _rows(self, table: RawTable, *, transform: bool = True) -> Rows:
         encoded = self.table_.transform(table)
-        return Rows(*(torch.from_numpy(part) for part in encoded)).to(self.device_)
+        rows = Rows(*map(torch.from_numpy, encoded)).to(self.device_)
+        if not transform:
+            return rows
+        return rows._replace(numbers=self.transform_(rows.numbers))
+
+    def _new_transform(self) -> Any:
+        kind = named("numeric_transform", self.numeric_transform, TRANSFORMS)
+        return kind(self.table_.n_numbers).to(self.device_)
+
+    def _all_settings(self) -> dict[str, Any]:
+        other = {name: getattr(self, name) for name in _OTHER}
+        return {**self.settings, **self.training.given(), **other}
 
     def _y(self, codes: np.ndarray) -> Tensor:
         dtype = torch.float32 if self.task == "regression" else torch.long
         return torch.as_tensor(codes, dtype=dtype).to(self.device_)
 
     def _new_target(self) -> Any:
-        return NumberTarget() if self.task == "regression" else ClassTarget()
+        return (
+            RegressionTarget() if self.task == "regression" else ClassificationTarget()
+        )
 
     def _shape(self) -> TableShape:
         table = self.table_
-        levels = [len(table.categories_.levels_[i]) for i in table.categories_.kept_]
+        levels = [len(table.categorical_.levels_[i]) for i in table.categorical_.kept_]
         return TableShape(
             table.n_numbers, table.n_plain, tuple(levels), self.target_.n_values
         )

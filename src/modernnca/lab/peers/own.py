@@ -1,18 +1,18 @@
-"""The house's own estimators as peers."""
+"""The package's own estimators as peers."""
 
 from collections.abc import Callable
 from typing import Any
 
-from modernnca.estimators.base import BaseModernNCA
-from modernnca.estimators.settings import PRESETS
-from modernnca.estimators.spaces import SPACES
+from modernnca.estimators.estimator import BaseModernNCA
+from modernnca.estimators.search_space import SPACES
+from modernnca.estimators.tuning import set_options
 from modernnca.lab.peers.card import Report
 
 
 def maker(
     classifier: type[BaseModernNCA], regressor: type[BaseModernNCA], **fixed: Any
 ) -> Callable[..., Any]:
-    """A `make` for a card, from the estimators for classes and for numbers."""
+    """A `make` for a card, from the estimators for classification and regression."""
 
     def make(
         task: str, seed: int, *, report: Report | None = None, **settings: Any
@@ -20,25 +20,25 @@ def maker(
         kind = regressor if task == "regression" else classifier
         callbacks: tuple[Callable[[Any], None], ...] = ()
         if report is not None:
-            told = 0
+            last = 0
 
-            def tell(epoch: Any) -> None:
-                nonlocal told
-                if epoch.epoch > told:  # of several networks the first one tells
-                    told = epoch.epoch
+            def callback(epoch: Any) -> None:
+                nonlocal last
+                if epoch.epoch > last:  # of several networks the first one reports
+                    last = epoch.epoch
                     report(epoch.epoch, epoch.score)
 
-            callbacks = (tell,)
-        return kind(random_state=seed, callbacks=callbacks, **{**fixed, **settings})
+            callbacks = (callback,)
+        model = kind(random_state=seed, callbacks=callbacks)
+        set_options(model, {**fixed, **settings})
+        return model
 
     return make
 
 
 def card_of(preset: str) -> dict[str, Any]:
-    """What the card of a preset says of its settings: defaults, space, searching."""
-    space = SPACES[preset]
-    return {
-        "defaults": {name: getattr(PRESETS[preset], name) for name in space},
-        "space": space,
-        "searching": {"refit": None},
-    }
+    """What the card of a preset says about a search.
+
+    It names no defaults: what a preset means may depend on the table and the machine.
+    """
+    return {"space": SPACES[preset], "searching": {"refit": "none"}}

@@ -3,13 +3,13 @@
 import os
 from typing import Any
 
+from modernnca._tree_file import read_tree
 from modernnca.errors import ModelFileError
-from modernnca.estimators.files import read_tree
-from modernnca.estimators.persist import load as load_own
+from modernnca.estimators.persistence import load as load_own
 from modernnca.lab.peers import peer
 
 
-def load(path: str | os.PathLike, *, device: str = "auto") -> Any:
+def load(path: str | os.PathLike, *, device: str | None = None) -> Any:
     """Return the fitted model in the file. No code from the file is run.
 
     >>> import tempfile

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, embedding_bag, mish, relu, selu
 
 from modernnca._named import named
-from modernnca.core.encode import ENCODINGS, EncodingShape
+from modernnca.core.encodings import ENCODINGS, EncodingConfig
 from modernnca.core.rows import Rows
+from modernnca.core.transforms import Squashed
 from modernnca.lab.peers.card import Peer, Report
 from modernnca.lab.peers.net_model import NetModel, TableShape, net_maker
 from modernnca.lab.peers.supervised import Examples, Supervised
-from modernnca.table.numbers import Robust
 from modernnca.train.loop import Pace
 from modernnca.tune.space import Choice, LogFloat
 
@@ -114,16 +114,20 @@ class Columns(nn.Module):
     ) -> None:
         super().__init__()
         build = named("encoding", encoding, ENCODINGS)
-        self.encode = build(
-            EncodingShape(shape.n_numbers, N_FREQUENCIES, frequency_scale, D_ENCODING)
+        config = EncodingConfig.defaults().updated(
+            {
+                "n_frequencies": N_FREQUENCIES,
+                "frequency_scale": frequency_scale,
+                "d_encoding": D_ENCODING,
+            }
         )
+        self.encode = build(shape.n_numbers, config)
         for parameter in self.encode.parameters():
             at_rate(parameter, 0.1)
         onehots = _onehots(shape.levels)
         d_scaled = shape.n_plain + onehots.shape[1]
         self.register_buffer("onehots", onehots)
-        self.register_buffer("middle", torch.zeros(d_scaled))
-        self.register_buffer("scale", torch.ones(d_scaled))
+        self.squash = Squashed(d_scaled)
         self.large = [i for i, n in enumerate(shape.levels) if n > N_ONEHOT]
         self.levels = None
         if self.large:
@@ -134,14 +138,11 @@ class Columns(nn.Module):
 
     def prepare(self, rows: Rows) -> None:
         """Learn to scale what is not a number as numbers were: robustly."""
-        robust = Robust().fit(self._raw(rows).double().cpu().numpy())
-        self.middle.copy_(torch.from_numpy(robust.median_))
-        self.scale.copy_(torch.from_numpy(robust.scale_))
+        self.squash.prepare(self._raw(rows))
 
     def forward(self, rows: Rows) -> Tensor:
         """Lay the parts of each row side by side, (B, d_out)."""
-        scaled = (self._raw(rows) - self.middle) * self.scale
-        parts = [self.encode(rows.numbers), scaled / (1 + (scaled / 3).square()).sqrt()]
+        parts = [self.encode(rows.numbers), self.squash(self._raw(rows))]
         if self.levels is not None:
             parts.append(self.levels(rows.codes[:, self.large]).flatten(1))
         return torch.cat(parts, 1)
@@ -287,7 +288,7 @@ PEER = Peer(
         "batch_size": 256,
         "max_epochs": 256,
         "patience": 256,
-        "numbers": "robust",
+        "numeric_transform": "squashed",
     },
     space={
         "d_layers": Choice(((256, 256, 256), (64, 64, 64, 64, 64), (512,))),

@@ -24,7 +24,7 @@ def corrupt(rows: Rows, rate: float) -> Rows:
         keep = torch.rand(cells.shape, device=cells.device) >= rate
         return torch.where(keep, cells, cells.gather(0, drawn))
 
-    return Rows(*(some(part) for part in rows))
+    return Rows(*(some(part) for part in rows[:3] if part is not None))
 
 
 class Parts(NamedTuple):

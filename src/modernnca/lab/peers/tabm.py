@@ -99,7 +99,7 @@ PEER = Peer(
         "batch_size": 256,
         "max_epochs": 1000,
         "patience": 16,
-        "numbers": "quantile",
+        "numeric_transform": "quantile",
     },
     space={
         "n_blocks": Int(1, 5),

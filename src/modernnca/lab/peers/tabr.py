@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag, linear
 
-from modernnca.core.embed import Residual
-from modernnca.core.net import Net, NetShape
+from modernnca.core.embeddings import Residual
+from modernnca.core.network import InputShape, Network, NetworkConfig
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.attention import in_parts
 from modernnca.lab.peers.card import Peer
@@ -83,18 +83,21 @@ class TabR(nn.Module):
             return nn.Sequential(*norm, *hidden, nn.Linear(d_block, d_main))
 
         # The first layers are ModernNCA's: PLR lite and a linear layer.
-        first = Net(
-            NetShape(
-                shape.n_numbers,
-                shape.n_plain,
-                shape.n_levels,
-                encoding=encoding,
-                n_frequencies=n_frequencies,
-                frequency_scale=frequency_scale,
-                d_encoding=d_encoding,
-                dim=d_main,
-            )
+        config = NetworkConfig.defaults().updated(
+            {
+                "encoding": encoding,
+                "n_frequencies": n_frequencies,
+                "frequency_scale": frequency_scale,
+                "d_encoding": d_encoding,
+                "dim": d_main,
+                "n_blocks": 0,
+                "clip_to_range": False,
+                "column_scales": "none",
+                "temperature": 1.0,
+            }
         )
+        inputs = InputShape(shape.n_numbers, shape.n_plain, shape.n_levels)
+        first = Network(config, inputs)
         blocks = [
             Residual(block(*[nn.LayerNorm(d_main)] * (i > 0)))
             for i in range(n_encoder_blocks)
@@ -118,7 +121,9 @@ class TabR(nn.Module):
 
     def remember(self, examples: Examples) -> None:
         """Keep the training rows, among which neighbors are looked up."""
-        for name, part in (*examples.rows._asdict().items(), ("y", examples.y)):
+        rows = examples.rows
+        parts = {"numbers": rows.numbers, "plain": rows.plain, "codes": rows.codes}
+        for name, part in {**parts, "y": examples.y}.items():
             self.register_buffer(name, part)
 
     def forward(self, rows: Rows, own: Tensor | None = None) -> Tensor:

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from modernnca.estimators.files import read_tree, with_arrays, write_tree
+from modernnca._tree_file import read_tree, with_arrays, write_tree
 from modernnca.lab.peers.card import Report
 from modernnca.lab.peers.columns import Frame, Matrix
-from modernnca.table.encoder import TableEncoder
+from modernnca.table.preprocessor import Preprocessor
 from modernnca.table.split import hold_out
-from modernnca.table.targets import ClassTarget, NumberTarget
+from modernnca.table.targets import ClassificationTarget, RegressionTarget
 
 
 class Seen(NamedTuple):
@@ -134,14 +134,14 @@ class Wrapped(ABC):
 
     def restore(self, tree: dict[str, Any]) -> Self:
         """Become the model that was saved."""
-        self.columns.encoder_ = TableEncoder.from_state(with_arrays(tree["table"]))
+        self.columns.encoder_ = Preprocessor.from_state(with_arrays(tree["table"]))
         self.target_ = self._target_type.from_state(tree["target"])
         self.bring_back(with_arrays(tree["model"]))
         return self
 
     @property
-    def _target_type(self) -> type[NumberTarget] | type[ClassTarget]:
-        return NumberTarget if self.regression else ClassTarget
+    def _target_type(self) -> type[RegressionTarget] | type[ClassificationTarget]:
+        return RegressionTarget if self.regression else ClassificationTarget
 
     def _see(self, X: Any) -> Any:
         return self.prepare(self.columns.transform(X))

@@ -1,0 +1,1 @@
+"""Members behind one contract, and how their votes are combined."""

@@ -1,0 +1,128 @@
+"""The ensemble: members and how their votes become one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from modernnca._named import named
+from modernnca.core.rows import Examples, Rows
+from modernnca.core.softnn import chunks
+from modernnca.ensemble.combine import Combiner
+from modernnca.ensemble.member import MEMBER_KINDS, Member, Remembered
+from modernnca.memory.memory import Pairs
+
+_N_PAIRS = 2**24  # (query, row) pairs of a member that are held at a time
+
+
+class Neighbors(NamedTuple):
+    """Remembered rows for each query; see `Ensemble.neighbors`."""
+
+    rows: np.ndarray  # (B, K) numbers of remembered rows
+    distances: np.ndarray  # (B, K) the mean over the members, by their weights
+    shares: np.ndarray  # (B, K) of the vote, out of 1 over all remembered rows
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Fitted members, and how their votes become one."""
+
+    members: tuple[Member, ...]
+    combine: Combiner
+    remembered: Remembered
+
+    def __post_init__(self) -> None:
+        if not self.members or len(self.members) != len(self.combine.weights):
+            raise ValueError(
+                f"An ensemble of {len(self.members)} members has "
+                f"{len(self.combine.weights)} weights."
+            )
+
+    @classmethod
+    def remembering(
+        cls, members: Sequence[Member], combine: Combiner, rows: Examples
+    ) -> "Ensemble":
+        """The ensemble in which these rows vote."""
+        for member in members:
+            member.remember(rows)
+        return cls(tuple(members), combine, Remembered.of(rows))
+
+    def votes(self, query: Rows) -> np.ndarray:
+        """The vote of each member, (K, B, V)."""
+        with torch.inference_mode():
+            votes = [member.vote(query).mean.double() for member in self.members]
+            return torch.stack(votes).cpu().numpy()
+
+    def vote(self, query: Rows) -> np.ndarray:
+        """The combined vote, (B, V)."""
+        return self.combine(self.votes(query))
+
+    def neighbors(self, query: Rows, k: int, *, by: str) -> Neighbors:
+        """The k nearest remembered rows by "distance", or the k largest by "share".
+
+        Rows later than a query come last, at an infinite distance and without a share.
+        """
+        n_rows, parts = len(self.remembered.values), []
+        for some in chunks(query.n_rows, n_rows * len(self.members), _N_PAIRS):
+            with torch.inference_mode():
+                distances, shares = self._pairs(query.take(some))
+            order = distances if by == "distance" else -shares
+            top = order.topk(k, largest=False).indices  # ties in any order, so:
+            top = top.gather(1, order.gather(1, top).argsort(dim=1, stable=True))
+            found = (top, distances.gather(1, top), shares.gather(1, top))
+            parts.append([part.cpu().numpy() for part in found])
+        return Neighbors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _pairs(self, query: Rows) -> Pairs:
+        """Distances and shares of all remembered rows, combined over the members."""
+        found = [member.pairs(query) for member in self.members]
+        votes = [
+            member.vote(query).mean
+            if pairs is None
+            else pairs.shares @ self.remembered.values
+            for member, pairs in zip(self.members, found, strict=True)
+        ]
+        weights = self.combine.weights_for(torch.stack(votes).double().cpu().numpy())
+        given = [w for w, p in zip(self.combine.weights, found, strict=True) if p]
+        distances: Tensor | float = 0.0
+        shares: Tensor | float = 0.0
+        for pairs, own, weight in zip(
+            found, self.combine.weights, weights, strict=True
+        ):
+            if pairs is None:
+                continue
+            of_queries = torch.from_numpy(weight).to(pairs.shares)[:, None]
+            shares = shares + pairs.shares * of_queries
+            if own > 0:  # zero times an infinite distance would be NaN
+                distances = distances + pairs.distances * (own / sum(given))
+        if not isinstance(distances, Tensor) or not isinstance(shares, Tensor):
+            raise ValueError("No member of this model votes by rows.")
+        return Pairs(distances, shares)
+
+    def state(self) -> dict[str, Any]:
+        """All that was learned: plain values and tensors."""
+        return {
+            "members": [{"kind": m.kind, **m.state()} for m in self.members],
+            "weights": list(self.combine.weights),
+            "outlier_threshold": float(self.combine.outlier_threshold),
+            "remembered": self.remembered._asdict(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], device: torch.device) -> "Ensemble":
+        """Rebuild it, on the device; members of unknown kinds are refused."""
+        parts: dict[str, Any] = {
+            name: part.to(device) if isinstance(part, Tensor) else part
+            for name, part in state["remembered"].items()
+        }
+        remembered = Remembered(**parts)
+        members = []
+        for part in state["members"]:
+            kind = named("kind of member", part["kind"], MEMBER_KINDS)
+            own = {name: value for name, value in part.items() if name != "kind"}
+            members.append(kind.from_state(own, remembered))
+        combine = Combiner(tuple(state["weights"]), state["outlier_threshold"])
+        return cls(tuple(members), combine, remembered)

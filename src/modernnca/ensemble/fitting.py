@@ -1,0 +1,187 @@
+"""The steps of a fit: train members, combine them, check baselines, finish."""
+
+import copy
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from modernnca.core.rows import Examples, concatenate
+from modernnca.ensemble.baselines import default_baselines
+from modernnca.ensemble.calibration import Calibration, fit_calibration
+from modernnca.ensemble.combine import Combiner, fit_combiner
+from modernnca.ensemble.ensemble import Ensemble
+from modernnca.ensemble.member import Member
+from modernnca.ensemble.preparation import Part, Preparation, prepare
+from modernnca.ensemble.run import Run
+from modernnca.table.evaluation import Evaluator, Result, better_result
+from modernnca.table.raw_examples import RawExamples, concatenate_raw
+from modernnca.table.targets import ClassificationTarget
+from modernnca.train.loop import History
+
+_MAX_BASELINE_ROWS = 2048  # enough to compare an ensemble with baselines
+
+
+class Trained(NamedTuple):
+    """A member before and after training."""
+
+    prototype: Member
+    member: Member
+    history: History
+
+
+class Combined(NamedTuple):
+    """Members, and how their votes become predictions."""
+
+    members: list[Trained]
+    combine: Combiner
+    calibration: Calibration = Calibration()
+    baseline: str | None = None  # the kind of the baseline that votes instead
+
+
+class Finished(NamedTuple):
+    """What predicts in the end."""
+
+    preparation: Preparation
+    ensemble: Ensemble
+    rows: RawExamples  # the remembered ones
+
+
+def fit_members(
+    prototypes: Sequence[Member], train: Part, valid: Part | None, run: Run
+) -> list[Trained]:
+    """Train a copy of each member; an interruption keeps those trained so far."""
+    rows = _as_validated(train.encoded, run)
+    valid_rows = None if valid is None else _as_validated(valid.encoded, run)
+    if valid is not None and run.config.refit == "full":  # which takes as long again
+        run = run.but(budget=run.budget.part(0, 2))
+    n_timed = sum(not each.auxiliary for each in prototypes)
+    trained: list[Trained] = []
+    for number, prototype in enumerate(prototypes):
+        if trained and run.budget.interrupted and not prototype.auxiliary:
+            continue
+        member = copy.deepcopy(prototype)
+        part = run.for_member(number, max(1, n_timed))
+        history = member.fit(rows, valid_rows, part)
+        trained.append(Trained(prototype, member, history))
+    useful = [each for each in trained if not _learned_nothing(each.history)]
+    return useful if any(not each.prototype.auxiliary for each in useful) else trained
+
+
+def _learned_nothing(history: History) -> bool:
+    """Whether training was stopped before its first epoch."""
+    return not history.best_epoch and history.ended in ("interrupted", "time_limit")
+
+
+def _as_validated(rows: Examples, run: Run) -> Examples:
+    """The rows with their times only if later rows do not vote in validation."""
+    masked = run.config.masks_future_in("validation")
+    return rows if masked else rows.without_time()
+
+
+def combine_members(
+    trained: list[Trained], train: Part, valid: Part | None, run: Run
+) -> Combined:
+    """Learn from the validation rows how much each member counts.
+
+    Where a baseline is better on these rows, it is taken instead.
+    """
+    config, evaluate = run.config, run.evaluate
+    weighted = config.combine == "weighted"
+    needed = weighted or config.calibrate or config.baseline_check
+    if valid is None or not needed or run.budget.exhausted() == "time_limit":
+        kept = [each for each in trained if not each.prototype.auxiliary] or trained
+        return Combined(kept, Combiner.mean(len(kept)))
+    assert isinstance(evaluate, Evaluator)
+    rows, judged = (_as_validated(part.encoded, run) for part in (train, valid))
+    members = [each.member for each in trained]
+    ensemble = Ensemble.remembering(members, Combiner.mean(len(members)), rows)
+    votes = ensemble.votes(judged.rows)  # (K, B, V)
+    combine, classification = ensemble.combine, votes.shape[2] > 1
+    if weighted:
+        values = judged.values.cpu().numpy()
+        combine = fit_combiner(votes, values, classification=classification)
+    combined, baseline = combine(votes), None
+    if config.baseline_check:
+        some = np.arange(0, len(combined), -(-len(combined) // _MAX_BASELINE_ROWS))
+        few, best = evaluate.take(some), evaluate.take(some)(combined[some])
+        asked = judged.take(torch.from_numpy(some))
+        found = _better_baseline(best, few, rows, asked, run)
+        if found is not None:
+            trained, baseline = [found.trained], found.trained.member.kind
+            combine, combined, evaluate = Combiner.mean(1), found.votes, few
+    calibration = Calibration()
+    if config.calibrate and isinstance(evaluate.target, ClassificationTarget):
+        codes = evaluate.target.encode(evaluate.y)
+        calibration = fit_calibration(combined, codes, evaluate.weights)
+    return Combined(trained, combine, calibration, baseline)
+
+
+class _Baseline(NamedTuple):
+    trained: Trained
+    votes: np.ndarray  # (B, V) for the validation rows
+
+
+def _better_baseline(
+    best: Result, evaluate: Evaluator, train: Examples, valid: Examples, run: Run
+) -> _Baseline | None:
+    """The best baseline, if it is better than `best` on the validation rows."""
+    found = None
+    for prototype in default_baselines(run.shape, train.n_rows):
+        member = copy.deepcopy(prototype)
+        history = member.fit(train, valid, run)
+        ensemble = Ensemble.remembering([member], Combiner.mean(1), train)
+        votes = ensemble.vote(valid.rows)
+        if better_result(result := evaluate(votes), best):
+            best = result
+            found = _Baseline(Trained(prototype, member, history), votes)
+    return found
+
+
+def finish(
+    combined: Combined,
+    train: Part,
+    valid: Part | None,
+    preparation: Preparation,
+    run: Run,
+) -> Finished:
+    """Fine-tune on all rows, or learn anew from them, and let them vote."""
+    config, members = run.config, [each.member for each in combined.members]
+    learn = combined.baseline is None and run.budget.exhausted() is None
+    raw, rows = train
+    if valid is not None and config.refit != "none":
+        raw = concatenate_raw(raw, valid.raw, preparation.preprocessor.schema_)
+        rows = concatenate(rows, valid.encoded)
+        run = run.but(evaluate=None, budget=run.budget.rest())
+        if config.refit == "full" and learn:
+            refitted = _refit(combined, raw, run)
+            if refitted is not None:
+                return refitted
+        elif config.finetune and learn:
+            for number, member in enumerate(members):
+                if not run.budget.interrupted:
+                    part = run.for_member(number, len(members))
+                    member.finetune(_as_validated(rows, run), part)
+    ensemble = Ensemble.remembering(members, combined.combine, rows)
+    return Finished(preparation, ensemble, raw)
+
+
+def _refit(combined: Combined, raw: RawExamples, run: Run) -> Finished | None:
+    """Learn everything anew from all rows, in as many steps as led to the best.
+
+    None if that was cut short: then what was learned before is better.
+    """
+    preparation = prepare(raw, None, run.config, run.task, run.seeds[0])
+    run = run.but(shape=preparation.shape, stage="refit", shared={})
+    rows, members = preparation.part(raw, run.device).encoded, []
+    for number, each in enumerate(combined.members):
+        member = copy.deepcopy(each.prototype)
+        part = run.for_member(number, len(combined.members))
+        part = part.but(n_steps=each.member.n_steps_)
+        history = member.fit(_as_validated(rows, run), None, part)
+        if run.budget.interrupted or _learned_nothing(history):
+            return None
+        members.append(member)
+    ensemble = Ensemble.remembering(members, combined.combine, rows)
+    return Finished(preparation, ensemble, raw)

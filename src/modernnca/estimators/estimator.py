@@ -1,0 +1,448 @@
+"""The base of the estimators: fit, and what a fitted model can do."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from modernnca._named import named
+from modernnca.core.rows import Rows
+from modernnca.ensemble.calibration import Calibration
+from modernnca.ensemble.embedding_member import EmbeddingMember
+from modernnca.ensemble.ensemble import Ensemble, Neighbors
+from modernnca.ensemble.fitting import (
+    Trained,
+    combine_members,
+    finish,
+    fit_members,
+)
+from modernnca.ensemble.member import MEMBER_KINDS, Member
+from modernnca.ensemble.mixture import default_members
+from modernnca.ensemble.preparation import Part, Preparation, prepare
+from modernnca.ensemble.run import Run, draw_seeds, interruptible, random_state
+from modernnca.estimators.config import ModernNCAConfig, as_options
+from modernnca.estimators.device import choose_device
+from modernnca.estimators.resolve import check_arguments, resolve
+from modernnca.estimators.validation import split
+from modernnca.table.raw_examples import RawExamples, read_examples
+from modernnca.table.schema import RawTable, read_table
+from modernnca.table.targets import Task
+from modernnca.train.budget import Budget
+from modernnca.train.loop import Epoch
+
+_NESTED = "config__"
+
+
+class Explanation(NamedTuple):
+    """The remembered rows behind predictions; one line for each query."""
+
+    indices: np.ndarray  # (B, K) row numbers of the table given to `fit`
+    shares: np.ndarray  # (B, K) of the vote that made the prediction
+    distances: np.ndarray  # (B, K) as `kneighbors` gives them
+    rest: np.ndarray  # (B,) the share of all other rows
+
+
+class BaseModernNCA(TransformerMixin, BaseEstimator):
+    """Everything but the target. See `ModernNCAClassifier` for the arguments."""
+
+    _task: Task
+    _default_preset: str | None = None  # None: see presets.choose_preset
+
+    ensemble_: Ensemble
+    preparation_: Preparation
+    calibration_: Calibration
+    config_: ModernNCAConfig
+    rows_: RawExamples
+    history_: list[Epoch]
+
+    def __init__(
+        self,
+        *,
+        preset=None,
+        members=None,
+        n_members=None,
+        dim=None,
+        n_blocks=None,
+        d_block=None,
+        dropout=None,
+        learning_rate=None,
+        weight_decay=None,
+        batch_size=None,
+        max_epochs=None,
+        patience=None,
+        validation_fraction=None,
+        refit=None,
+        eval_metric=None,
+        calibrate=None,
+        class_weight=None,
+        categorical_features=None,
+        time_column=None,
+        time_limit=None,
+        callbacks=None,
+        checkpoint_dir=None,
+        device=None,
+        random_state=None,
+        verbose=0,
+        config=None,
+    ):
+        self.preset = preset
+        self.members = members
+        self.n_members = n_members
+        self.dim = dim
+        self.n_blocks = n_blocks
+        self.d_block = d_block
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.eval_metric = eval_metric
+        self.calibrate = calibrate
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.time_column = time_column
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.checkpoint_dir = checkpoint_dir
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.config = config
+
+    def get_params(self, deep=True):
+        """The arguments; with `deep` also the options of `config`, as config__name."""
+        params = super().get_params(deep=False)
+        if deep:
+            known = isinstance(self.config, Mapping | ModernNCAConfig)
+            given = as_options(self.config) if known else {}  # `fit` refuses others
+            names = ModernNCAConfig.names()
+            params |= {f"{_NESTED}{name}": given.get(name) for name in names}
+        return params
+
+    def set_params(self, **params):
+        """Set arguments, and options of `config` as config__name."""
+        nested = {n: params.pop(n) for n in [*params] if n.startswith(_NESTED)}
+        super().set_params(**params)
+        if nested:
+            changes = {name.removeprefix(_NESTED): v for name, v in nested.items()}
+            self.config = as_options({**as_options(self.config), **changes})
+        return self
+
+    def fit(self, X, y, *, sample_weight=None, eval_set=None):
+        """Learn an embedding in which near rows have similar targets.
+
+        Validation rows (`validation_fraction`, or `eval_set`) decide when to stop;
+        while the networks learn, nothing else is learned from them. Afterwards, with
+        refit="remember", the networks are fine-tuned on all rows, which all join the
+        memory; with refit="full" everything is learned anew from all rows. Ctrl-C ends
+        the fit early, with the best model so far; pressed twice, it gives up.
+
+        Args:
+            X: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
+            y: the target of each row.
+            sample_weight: the weight of each row, in the loss and in the vote.
+            eval_set: `(X, y)`, validation rows instead of a held-out part of `X`.
+        """
+        check_arguments(self)
+        device, budget = choose_device(self.device), Budget(self.time_limit)
+        with interruptible(budget):
+            data = read_examples(X, y, sample_weight, weigh=self._weigh)
+            preset, config = resolve(self, len(data), device)
+            rng = random_state(self.random_state)
+            kept, held_out = split(
+                data, eval_set, config, rng, task=self._task, weigh=self._weigh
+            )
+            seeds = draw_seeds(rng)
+            prep = prepare(kept, held_out, config, self._task, seeds[0])
+            train, valid = prep.part(kept, device), prep.part(held_out, device)
+            judged = valid and valid.sample(config.max_validation_rows, seeds[0])
+            run = self._start(device, budget, config, prep, seeds, judged or train)
+            members = self._unfitted_members(config, len(kept))
+            trained = fit_members(members, train, judged, run)
+            combined = combine_members(trained, train, judged, run)
+            finished = finish(combined, train, valid, prep, run)
+        self._set_columns(data.table)
+        self.preset_, self.config_ = preset, config
+        self.preparation_, self.ensemble_, self.rows_ = finished
+        self.calibration_, self.baseline_ = combined.calibration, combined.baseline
+        self._set_history(trained)
+        return self
+
+    def _start(
+        self,
+        device: torch.device,
+        budget: Budget,
+        config: ModernNCAConfig,
+        prep: Preparation,
+        seeds: Sequence[int],
+        judged: Part,
+    ) -> Run:
+        """What the members may know about this fit."""
+        folder = self.checkpoint_dir
+        return Run(
+            device,
+            budget,
+            self._task,
+            config,
+            prep.shape,
+            seeds,
+            evaluate=prep.evaluator(judged.raw, config.eval_metric),
+            callbacks=tuple(self.callbacks or ()),
+            checkpoint_dir=None if folder is None else Path(folder),
+            verbose=self.verbose > 0,
+        )
+
+    def _unfitted_members(self, config: ModernNCAConfig, n_rows: int) -> list[Member]:
+        """The members that were given, or the default ones."""
+        if self.members is None:
+            classification = self._task == "classification"
+            return default_members(config, n_rows, classification=classification)
+        members = [
+            named("kind of member", member, MEMBER_KINDS)()
+            if isinstance(member, str)
+            else member
+            for member in self.members
+        ]
+        wrong = [member for member in members if not isinstance(member, Member)]
+        if wrong or not members:
+            raise ValueError(
+                "members must be a list of Member objects or names of kinds "
+                f"({', '.join(sorted(MEMBER_KINDS))}); "
+                f"got {wrong[0] if wrong else members!r}."
+            )
+        return members
+
+    def _set_columns(self, table: RawTable) -> None:
+        self.n_features_in_ = len(table.columns)
+        if table.named:
+            self.feature_names_in_ = np.array(list(table.columns), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _set_history(self, trained: list[Trained]) -> None:
+        """Tell what happened in training, for each member that was trained."""
+        histories = [t.history for t in trained if not t.prototype.auxiliary]
+        self.history_ = [
+            epoch._replace(member=number)
+            for number, history in enumerate(histories)
+            for epoch in history.epochs
+        ]
+        self.best_epochs_ = [history.best_epoch for history in histories]
+        self.ended_ = [history.ended for history in histories]
+
+    def _weigh(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        """The weight of each row."""
+        return weights
+
+    def tune(
+        self,
+        X,
+        y,
+        *,
+        trials=100,
+        time_limit=None,
+        sample_weight=None,
+        eval_set=None,
+        space=None,
+        storage=None,
+        metric=None,
+        pruner="median",
+        executor=None,
+    ):
+        """Search for good options, take the best ones over, and fit with them.
+
+        The present options are tried first, so the result is at least as good on the
+        validation rows. Options that were given stay as they are; the others are
+        searched. `best_params_` and `best_score_` (higher is better) are the result,
+        and `tuning_` holds all trials. Ctrl-C ends the search, and the best so far is
+        fitted.
+
+        Args:
+            X, y, sample_weight, eval_set: as in `fit`; the same validation rows judge
+                all trials.
+            trials: how many trials.
+            time_limit: seconds for the search and the last fit together.
+            space: a dict from option to a domain of `modernnca.tune.space`; None: the
+                paper's space.
+            storage: a folder from which an interrupted search resumes.
+            metric: the metric of the search, a name or a function as in `eval_metric`;
+                None: accuracy, or rmse in regression.
+            pruner: how hopeless trials are ended early: median, halving or none.
+            executor: of `modernnca.execute`; runs several trials at once, if there is a
+                storage.
+        """
+        from modernnca.estimators.tuning import Search, tune_model
+
+        search = Search(
+            trials=trials,
+            time_limit=time_limit,
+            space=space,
+            storage=storage,
+            metric=metric,
+            pruner=pruner,
+            executor=executor,
+        )
+        tune_model(self, X, y, sample_weight, eval_set, search)
+        return self
+
+    # A fitted model.
+
+    @property
+    def members_(self) -> tuple[Member, ...]:
+        """The fitted members."""
+        return self.ensemble_.members
+
+    @property
+    def member_weights_(self) -> tuple[float, ...]:
+        """The weight of each member, out of 1."""
+        return self.ensemble_.combine.weights
+
+    @property
+    def feature_selection_(self) -> Any:
+        """The feature selection of a wide table; None if the table is not wide."""
+        return self.preparation_.preprocessor.selection_
+
+    def transform(self, X):
+        """Embed rows: phi(x), with the members' embeddings side by side."""
+        rows = self._read_queries(X)
+        embedded = [member.embed(rows) for member in self._embedding_members()]
+        return torch.cat(embedded, dim=1).cpu().numpy()
+
+    def _embedding_members(self) -> list[EmbeddingMember]:
+        return [
+            member
+            for member in self.members_
+            if isinstance(member, EmbeddingMember) and not member.auxiliary
+        ]
+
+    def kneighbors(self, X=None, n_neighbors=5, return_distance=True):
+        """The nearest remembered rows, as in scikit-learn's `KNeighborsMixin`.
+
+        Indices are row numbers of the table given to `fit` (rows of an `eval_set` come
+        after these). With several members a distance is the mean over the members, by
+        their weights. Rows later than a query come last, at an infinite distance.
+
+        Args:
+            X: the queries; None: each remembered row, without itself, in the order of
+                the table given to `fit`.
+            n_neighbors: how many.
+            return_distance: if False, only the indices are returned.
+
+        Returns `(distances, indices)`, each (B, n_neighbors), nearest first.
+        """
+        if X is None:
+            found = self._neighbors_of_remembered(n_neighbors)
+        else:
+            found = self._neighbors(X, n_neighbors, by="distance")
+        distances, indices = found.distances, self.rows_.index[found.rows]
+        return (distances, indices) if return_distance else indices
+
+    def explain(self, X, n_neighbors=10):
+        """The remembered rows with the largest shares of the vote on each row of `X`.
+
+        Returns an `Explanation` with `indices`, `shares`, `distances`, each (B,
+        n_neighbors), and `rest` (B,), the share of all other rows. Over all rows the
+        shares, times the targets, are the prediction (before calibration).
+        """
+        found = self._neighbors(X, n_neighbors, by="share")
+        indices, rest = self.rows_.index[found.rows], 1 - found.shares.sum(1)
+        return Explanation(indices, found.shares, found.distances, rest.clip(0))
+
+    def _neighbors(self, X: Any, n_neighbors: int, *, by: str) -> Neighbors:
+        queries = self._read_queries(X)
+        self._check_n_neighbors(n_neighbors, len(self.rows_.index))
+        return self.ensemble_.neighbors(queries, n_neighbors, by=by)
+
+    def _neighbors_of_remembered(self, n_neighbors: int) -> Neighbors:
+        """The neighbors of each remembered row but itself, in the order of `fit`."""
+        self._check_fitted()
+        if not self.rows_.table.columns:
+            raise ValueError(
+                "The model was saved without its rows; give the rows as X."
+            )
+        order = np.argsort(self.rows_.index, kind="stable")
+        self._check_n_neighbors(n_neighbors, len(order) - 1)
+        queries = self._encode(self.rows_.table.take(order))
+        found = self.ensemble_.neighbors(queries, n_neighbors + 1, by="distance")
+        # Drop the row itself; of equal rows, another may have taken its place.
+        own = found.rows == order[:, None]
+        own[~own.any(1), -1] = True
+        kept = [part[~own].reshape(len(order), n_neighbors) for part in found]
+        return Neighbors(*kept)
+
+    @staticmethod
+    def _check_n_neighbors(n_neighbors: Any, most: int) -> None:
+        whole = isinstance(n_neighbors, int | np.integer)
+        if not whole or not 1 <= n_neighbors <= most:
+            raise ValueError(
+                f"n_neighbors must be between 1 and the number of remembered rows, "
+                f"{most}; got {n_neighbors!r}."
+            )
+
+    def _votes(self, X: Any) -> np.ndarray:
+        """The combined vote, (B, V)."""
+        queries = self._read_queries(X)
+        return self.ensemble_.vote(queries)
+
+    def _read_queries(self, X: Any) -> Rows:
+        """Check and encode rows to predict."""
+        self._check_fitted()
+        table = read_table(X)
+        by_name = table.named and hasattr(self, "feature_names_in_")
+        if len(table.columns) != self.n_features_in_ and not by_name:
+            raise ValueError(
+                f"X has {len(table.columns)} features, but {type(self).__name__} is "
+                f"expecting {self.n_features_in_} features as input; give the same "
+                "columns as in fit."
+            )
+        return self._encode(table)
+
+    def _encode(self, table: RawTable) -> Rows:
+        device = self.ensemble_.remembered.values.device
+        return self.preparation_.rows(table, device)
+
+    def _check_fitted(self) -> None:
+        message = "This %(name)s is not fitted yet; call fit(X, y) first."
+        check_is_fitted(self, "ensemble_", msg=message)
+
+    def save(self, path, *, rows=True):
+        """Write the fitted model to one file; `modernnca.load` reads it.
+
+        The file holds safetensors and JSON: reading it never runs code. It is written
+        whole or not at all. With rows=False the raw rows of the training table stay
+        out; their embeddings and targets are needed to predict and stay in.
+        """
+        # The file names estimators, so persistence.py imports them, and so this file.
+        from modernnca.estimators.persistence import save_model
+
+        self._check_fitted()
+        save_model(self, path, rows=rows)
+
+    # scikit-learn's protocols.
+
+    @property
+    def _n_features_out(self) -> int:
+        return sum(member.keys_.shape[1] for member in self._embedding_members())
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the features that `transform` gives."""
+        self._check_fitted()
+        prefix = type(self).__name__.lower()
+        names = [f"{prefix}{i}" for i in range(self._n_features_out)]
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -1,0 +1,182 @@
+"""Save and load fitted models, with the versions that wrote the file."""
+
+import os
+from typing import Any
+
+import numpy as np
+import torch
+
+from modernnca._tree_file import read_tree, with_arrays, write_tree
+from modernnca._version import __version__
+from modernnca.ensemble.calibration import Calibration
+from modernnca.ensemble.ensemble import Ensemble
+from modernnca.ensemble.preparation import Preparation
+from modernnca.errors import ModelFileError
+from modernnca.estimators.classifier import ModernNCAClassifier
+from modernnca.estimators.config import ModernNCAConfig, as_options
+from modernnca.estimators.device import choose_device
+from modernnca.estimators.estimator import BaseModernNCA
+from modernnca.estimators.family import (
+    LNCAClassifier,
+    LNCARegressor,
+    NCAClassifier,
+    TabConClassifier,
+    TabConRegressor,
+)
+from modernnca.estimators.regressor import ModernNCARegressor
+from modernnca.table.raw_examples import RawExamples
+from modernnca.table.schema import RawTable
+from modernnca.train.loop import Epoch
+
+FORMAT = 1  # of the file; raised when an older reader could not read a newer file
+
+# The only estimators that a file may name.
+ESTIMATORS: dict[str, type[BaseModernNCA]] = {
+    estimator.__name__: estimator
+    for estimator in (
+        ModernNCAClassifier,
+        ModernNCARegressor,
+        LNCAClassifier,
+        LNCARegressor,
+        NCAClassifier,
+        TabConClassifier,
+        TabConRegressor,
+    )
+}
+# Arguments that are code, or belong to the machine that fitted the model.
+_UNSAVED = ("callbacks", "checkpoint_dir", "members", "device", "config")
+
+
+def save_model(model: BaseModernNCA, path: str | os.PathLike, *, rows: bool) -> None:
+    """Write a fitted model to one file."""
+    write_tree(path, _state(model, rows=rows))
+
+
+def load(path: str | os.PathLike, *, device: str | None = None) -> Any:
+    """Read a model that `save` wrote. No code from the file is run.
+
+    A model with members of your own needs their classes to be imported first.
+
+    >>> import tempfile, modernnca
+    >>> model = modernnca.ModernNCARegressor(max_epochs=1, random_state=0)
+    >>> model = model.fit([[0], [1], [2]], [0.0, 1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/small.mnca")
+    ...     again = modernnca.load(f"{folder}/small.mnca")
+    >>> bool((again.predict([[1]]) == model.predict([[1]])).all())
+    True
+    """
+    tree = read_tree(path)
+    if not isinstance(tree, dict) or not isinstance(tree.get("format"), int):
+        raise ModelFileError(f"{str(path)!r} holds no model of modernnca.")
+    if tree["format"] != FORMAT:
+        raise ModelFileError(
+            f"{str(path)!r} was written by modernnca {tree.get('version')}, in another "
+            f"format than this modernnca {__version__} reads; update modernnca."
+        )
+    try:
+        return _restore(tree, device)
+    except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise ModelFileError(
+            f"{str(path)!r} does not describe a model: {error}"
+        ) from error
+
+
+def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
+    """All that was learned, as a tree of plain values and arrays."""
+    remembered, config = model.rows_, model.config_
+    if callable(config.eval_metric):
+        config = config.updated({"eval_metric": None})
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "torch": torch.__version__,
+        "estimator": type(model).__name__,
+        "params": _plain_params(model),
+        "preset": model.preset_,
+        "config": _plain(config.given()),
+        "columns": {
+            "n": model.n_features_in_,
+            "names": getattr(model, "feature_names_in_", np.array([])).tolist(),
+        },
+        "preparation": model.preparation_.state(),
+        "ensemble": model.ensemble_.state(),
+        "calibration": vars(model.calibration_),
+        "baseline": model.baseline_,
+        "index": remembered.index,
+        "weights": remembered.weights,
+        "rows": _rows_state(remembered.table) if rows else None,
+        "history": [list(epoch) for epoch in model.history_],
+        "best_epochs": model.best_epochs_,
+        "ended": model.ended_,
+    }
+
+
+def _restore(tree: dict[str, Any], device: str | None) -> BaseModernNCA:
+    """The reverse of `_state`."""
+    model = ESTIMATORS[tree["estimator"]](**tree["params"])
+    model.preset_, model.config_ = tree["preset"], ModernNCAConfig(**tree["config"])
+    model.config_.check()
+    model.n_features_in_ = tree["columns"]["n"]
+    if tree["columns"]["names"]:
+        model.feature_names_in_ = np.array(tree["columns"]["names"], dtype=object)
+    preparation = with_arrays(tree["preparation"])
+    model.preparation_ = Preparation.from_state(preparation, model._task)
+    model.ensemble_ = Ensemble.from_state(tree["ensemble"], choose_device(device))
+    model.calibration_ = Calibration(**tree["calibration"])
+    model.baseline_ = tree["baseline"]
+    index, weights = with_arrays(tree["index"]), with_arrays(tree["weights"])
+    if len(index) != len(model.ensemble_.remembered.values):
+        raise ValueError("its memory is not complete.")
+    table = _rows_restored(tree["rows"])
+    model.rows_ = RawExamples(table, np.empty(0), weights, index)
+    model.history_ = [Epoch(*epoch) for epoch in tree["history"]]
+    model.best_epochs_, model.ended_ = tree["best_epochs"], tree["ended"]
+    return model
+
+
+def _plain_params(model: BaseModernNCA) -> dict[str, Any]:
+    """The arguments, but for those that are code or the state of a generator."""
+    params = model.get_params(deep=False)
+    kept = {n: v for n, v in params.items() if n not in _UNSAVED and not callable(v)}
+    if not isinstance(kept["random_state"], int | np.integer | None):
+        del kept["random_state"]
+    options = {n: v for n, v in as_options(model.config).items() if not callable(v)}
+    return {**_plain(kept), "config": _plain(options) or None}
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: [*value] if isinstance(value, tuple | np.ndarray) else value
+        for name, value in values.items()
+    }
+
+
+def _rows_state(table: RawTable) -> dict[str, Any]:
+    """Raw columns as arrays; of text each distinct value once, and codes."""
+    columns: dict[str, dict[str, Any]] = {}
+    for name, cells in table.columns.items():
+        if cells.dtype.kind == "M":
+            columns[name] = {"dates": cells.astype("int64")}
+        elif cells.dtype.kind == "O":
+            codes: dict[Any, int] = {}
+            places = [codes.setdefault(cell, len(codes)) for cell in cells.tolist()]
+            columns[name] = {"levels": [*codes], "codes": np.array(places, np.int32)}
+        else:
+            columns[name] = {"numbers": cells}
+    return {"named": table.named, "columns": columns}
+
+
+def _rows_restored(state: dict[str, Any] | None) -> RawTable:
+    if state is None:
+        return RawTable({}, named=False)
+    columns = {}
+    for name, held in state["columns"].items():
+        if "dates" in held:
+            columns[name] = held["dates"].numpy().astype("datetime64[us]")
+        elif "levels" in held:
+            levels = np.array([*held["levels"], None], dtype=object)  # never of text
+            columns[name] = levels[held["codes"].numpy()]
+        else:
+            columns[name] = held["numbers"].numpy()
+    return RawTable(columns, state["named"])

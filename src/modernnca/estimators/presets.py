@@ -1,0 +1,119 @@
+"""Presets: named configs that mean the same model on every machine."""
+
+import torch
+
+from modernnca.estimators.config import ModernNCAConfig
+from modernnca.table.targets import Task
+
+_INF = float("inf")
+# With more rows, several networks take a CPU ten minutes and longer.
+_MAX_ROWS_ON_CPU = 20_000
+
+_DEFAULT = ModernNCAConfig.defaults()
+
+# One network without blocks, and no fine-tuning: for a first look.
+_FAST = _DEFAULT.updated(
+    {
+        "n_blocks": 0,
+        "patience": 6,
+        "weight_averaging": 1.0,
+        "n_members": 1,
+        "diversity": "alike",
+        "forest_member": False,
+        "finetune": 0.0,
+    }
+)
+
+# Eight wider networks that learn from more sampled rows.
+_BEST = _DEFAULT.updated({"n_members": 8, "d_block": 512, "max_sampled": 12_288})
+
+# The defaults of the paper's public code.
+_PAPER = _DEFAULT.updated(
+    {
+        "categorical_encoding": "onehot",
+        "missing_indicators": False,
+        "max_plain_values": 0,
+        "clip_to_range": False,
+        "column_scales": "none",
+        "feature_selection": False,
+        "n_knots": 0,
+        "temperature": 1.0,
+        "max_sampled": _INF,
+        "learning_rate": 0.01,
+        "batch_size": 1024,
+        "patience": 20,
+        "eval_metric": "mae",  # in regression; in classification the accuracy
+        "tie_break": "later",
+        "max_validation_rows": _INF,
+        "time_features": "column",
+        "past_only": "never",
+        "n_blocks": 0,
+        "d_block": 512,
+        "weight_averaging": 0.0,
+        "n_members": 1,
+        "diversity": "alike",
+        "forest_member": False,
+        "combine": "mean",
+        "refit": "none",
+        "finetune": 0.0,
+        "calibrate": False,
+        "baseline_check": False,
+    }
+)
+
+# L-NCA: a linear projection of the columns themselves; squared distances as in NCA.
+_LINEAR = _PAPER.updated(
+    {"encoding": "none", "embedding": "linear", "distance": "squared-euclidean"}
+)
+
+# The ladder of the paper's table "L-NCA": each step changes one thing.
+_NCA_V4 = _LINEAR.updated({"sampler": "all", "optimizer": "sgd", "learning_rate": 0.1})
+_NCA_V3 = _NCA_V4.updated({"prediction": "knn"})
+_NCA_V2 = _NCA_V3.updated({"loss": "sum"})
+_NCA_V1 = _NCA_V2.updated(
+    {"optimizer": "lbfgs", "learning_rate": 1.0, "max_epochs": 50, "batch_size": None}
+)
+_NCA_V0 = _NCA_V1.updated({"cap_dim": True})
+
+_TABCON = _PAPER.updated(
+    {
+        "n_blocks": 1,
+        "distance": "cosine",
+        "temperature": 0.1,
+        "loss": "mcml",
+        # PAPER: "label values are discretized", without a number; ten quantile bins.
+        "target_bins": 10,
+        "sampler": "batch",
+        "prediction": "knn",
+        "learning_rate": 0.001,
+    }
+)
+
+PRESETS: dict[str, ModernNCAConfig] = {
+    "default": _DEFAULT,
+    "fast": _FAST,
+    "best": _BEST,
+    "paper": _PAPER,
+    "linear": _LINEAR,
+    "nca-v0": _NCA_V0,
+    "nca-v1": _NCA_V1,
+    "nca-v2": _NCA_V2,
+    "nca-v3": _NCA_V3,
+    "nca-v4": _NCA_V4,
+    "tabcon": _TABCON,
+}
+
+
+def choose_preset(n_rows: int, task: Task, device: torch.device) -> str:
+    """What `preset=None` means: it depends on the rows, the task and the device.
+
+    On a CPU, "fast" for more than 20,000 rows, else "default". On a GPU, "best" for
+    classification and "default" for regression, where more networks gain little.
+
+    >>> choose_preset(30_000, "classification", torch.device("cpu"))
+    'fast'
+    """
+    if device.type == "cpu":
+        return "fast" if n_rows > _MAX_ROWS_ON_CPU else "default"
+    on_gpu = device.type == "cuda"
+    return "best" if on_gpu and task == "classification" else "default"

@@ -1,0 +1,144 @@
+"""Resolve a config: the only place where None becomes a value."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from modernnca._config import POSITIVE, Number
+from modernnca._named import named
+from modernnca.core.losses import LOSSES
+from modernnca.core.samplers import SAMPLERS
+from modernnca.estimators.config import ModernNCAConfig, as_options
+from modernnca.estimators.presets import PRESETS, choose_preset
+from modernnca.table.metrics import METRICS
+from modernnca.table.targets import Task
+
+_METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "rmse"}
+# What the options of a time column may be without one.
+_WITHOUT_TIME = {
+    "time_features": "column",
+    "past_only": "never",
+    "validation_split": "random",
+}
+
+
+def check_arguments(model: Any) -> None:
+    """Check the arguments that are not options of the config."""
+    _check("time_limit", model.time_limit, POSITIVE, optional=True)
+    _check("verbose", model.verbose, Number(0, integer=True, also=(True, False)))
+    whole = isinstance(model.random_state, int) or hasattr(
+        model.random_state, "__index__"
+    )
+    if model.checkpoint_dir is not None and not whole:
+        raise ValueError(
+            "checkpoint_dir needs random_state to be a whole number, or a resumed fit "
+            f"could not continue as it began; got {model.random_state!r}."
+        )
+    if model._task == "regression" and model.class_weight is not None:
+        raise ValueError(
+            "class_weight is for classification; leave it at None for regression "
+            f"(got {model.class_weight!r}) or use sample_weight."
+        )
+
+
+def _check(name: str, value: Any, check: Any, *, optional: bool = False) -> None:
+    if (optional and value is None) or check.allows(value):
+        return
+    raise ValueError(f"{name} must be {check}{' or None' * optional}; got {value!r}.")
+
+
+def given_options(model: Any) -> dict[str, Any]:
+    """The options that the user has decided, as arguments or in `config`."""
+    options = as_options(model.config)
+    for name, value in model.get_params(deep=False).items():
+        if name not in ModernNCAConfig.names() or value is None:
+            continue
+        if name in options and not _same(options[name], value):
+            raise ValueError(
+                f"{name} is given twice: {value!r} as an argument and "
+                f"{options[name]!r} in config; keep one."
+            )
+        options[name] = value
+    return options
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of an option, maybe lists or arrays, are equal."""
+    return one is other or bool(np.array_equal(one, other))
+
+
+def resolve(
+    model: Any, n_rows: int, device: torch.device
+) -> tuple[str, ModernNCAConfig]:
+    """The preset and the config of a model that learns from so many rows.
+
+    The preset's values, overridden by those that were given; nothing is left to choose
+    but the columns, which the table may tell.
+    """
+    task: Task = model._task
+    options = given_options(model)
+    preset = model.preset or model._default_preset
+    preset = choose_preset(n_rows, task, device) if preset is None else preset
+    config = named("preset", preset, PRESETS).updated(options)
+    config.check()
+    metric = config.eval_metric
+    if "eval_metric" not in options:
+        own = metric is not None and METRICS[str(metric)].task == task
+        config = config.updated({"eval_metric": metric if own else _METRIC[task]})
+    if config.batch_size is None or config.optimizer == "lbfgs":
+        size = _batch_size(n_rows, config)
+        config = config.updated({"batch_size": size})
+    _check_task(config, task)
+    _check_time(config, options)
+    return preset, config
+
+
+def _batch_size(n_rows: int, config: ModernNCAConfig) -> int:
+    """A batch size that grows with the table.
+
+    Steps, not epochs, learn: a small table needs small batches. With a block a step
+    costs more and learns more. L-BFGS takes all rows at once.
+    """
+    if config.optimizer == "lbfgs":
+        return n_rows
+    if n_rows >= 108_000:
+        return 1024
+    return 256 if n_rows < 32_000 and config.n_blocks == 0 else 512
+
+
+def _check_task(config: ModernNCAConfig, task: Task) -> None:
+    """Check what depends on the task, and on two options at once."""
+    if not callable(config.eval_metric):
+        metrics = {name: part for name, part in METRICS.items() if part.task == task}
+        named("eval_metric", config.eval_metric, metrics)
+    if task == "regression" and not config.target_bins:
+        losses = {name: part for name, part in LOSSES.items() if part.regression}
+        named("loss for regression", config.loss, losses)
+        samplers = {n: part for n, part in SAMPLERS.items() if n != "class-wise"}
+        named("sampler for regression", config.sampler, samplers)
+        if config.label_smoothing:
+            raise ValueError(
+                "label_smoothing is for classification; leave it at 0 for regression "
+                f"(got {config.label_smoothing!r})."
+            )
+    lengths = ("euclidean", "manhattan")
+    if config.loss == "t-distribution" and config.distance not in lengths:
+        raise ValueError(
+            "The loss 't-distribution' needs a distance that is a length; instead of "
+            f"distance={config.distance!r} choose one of: {', '.join(lengths)}."
+        )
+
+
+def _check_time(config: ModernNCAConfig, options: dict[str, Any]) -> None:
+    """Raise if an option needs a time column that is not named."""
+    if config.time_column is not None:
+        return
+    for name, allowed in _WITHOUT_TIME.items():
+        value = options.get(name)
+        default = getattr(PRESETS["default"], name)
+        if value is not None and value not in (allowed, default):
+            raise ValueError(
+                f"{name}={value!r} needs to know when rows happened; name the "
+                "time_column."
+            )

@@ -1,0 +1,45 @@
+"""The validation rows of a fit: given as `eval_set`, or held out."""
+
+from typing import Any
+
+import numpy as np
+
+from modernnca.estimators.config import ModernNCAConfig
+from modernnca.table.raw_examples import RawExamples, Weigh, read_eval_set
+from modernnca.table.split import VALIDATION_SPLITS, hold_out, hold_out_late
+from modernnca.table.targets import TARGETS, Task
+from modernnca.table.time_column import learn_times
+
+
+def split(
+    data: RawExamples,
+    eval_set: Any,
+    config: ModernNCAConfig,
+    rng: np.random.RandomState,
+    *,
+    task: Task,
+    weigh: Weigh,
+) -> tuple[RawExamples, RawExamples | None]:
+    """Training rows and validation rows; None if too few rows are given for any."""
+    target = TARGETS[task]().fit(data.y)  # raises if the target does not suit the task
+    if eval_set is not None:
+        valid = read_eval_set(eval_set, data, weigh=weigh)
+        given, n_columns = len(valid.table.columns), len(data.table.columns)
+        if given != n_columns and not (valid.table.named and data.table.named):
+            raise ValueError(
+                f"The table of eval_set has {given} columns, but X has {n_columns}; "
+                "give the same columns."
+            )
+        return data, valid
+    fraction = config.validation_fraction
+    classes = target.encode(data.y) if task == "classification" else None
+    n_blocks = VALIDATION_SPLITS[config.validation_split]
+    if config.time_column is None or n_blocks == 0:
+        parts = hold_out(len(data), fraction=fraction, rng=rng, classes=classes)
+    else:
+        times = learn_times([data.table], config.time_column).read(data.table)
+        parts = hold_out_late(
+            times, fraction=fraction, n_blocks=n_blocks, classes=classes
+        )
+    train, valid_rows = parts
+    return data.take(train), data.take(valid_rows) if len(valid_rows) else None

@@ -1,0 +1,187 @@
+"""The vote of many keys, tile by tile, merged on the way: exact, in bounded memory.
+
+A tile of some queries and some keys stays in the cache through all that is done to it;
+the plain way reads and writes each pair from memory a dozen times. The votes of the
+tiles are merged by `core.softnn.merge`.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from modernnca.core.distances import recompute_near_pairs
+from modernnca.core.softnn import Rule, Votes, exponential, merge
+from modernnca.kernels.fused_loss import MIN_SCORE
+from modernnca.kernels.geometry import GEOMETRIES, Geometry
+from modernnca.kernels.vote_kernels import (
+    SplitPoints,
+    SplitValues,
+    split_points,
+    split_values,
+    supported,
+    vote_forward,
+)
+
+# Some libraries sum the terms of a product with few columns one after the other. So
+# many terms lose no digits that matter, and transposed they are faster, too.
+_N_SUMMED = 1024
+_FAR = 1e30  # the distance of masked keys; not inf, whose differences are NaN
+
+
+def geometry_of(rule: Rule) -> Geometry | None:
+    """The geometry of a rule whose votes can be streamed; None for other rules."""
+    if rule.n_neighbors is not None or rule.kernel is not exponential:
+        return None
+    return GEOMETRIES.get(rule.distance)
+
+
+class PreparedKeys(NamedTuple):
+    """Remembered rows, with all that can be computed before the first query."""
+
+    geometry: Geometry
+    center: Tensor | None  # (D,)
+    keys: Tensor  # (M, D) centered or normalized
+    norms: Tensor  # (M,) squared
+    values: Tensor  # (M, V + 1) values and ones, times the weights of the rows
+    split: tuple[SplitPoints, SplitValues] | None  # keys and values, for kernels
+    time: Tensor | None = None  # (M,)
+
+
+def prepare_keys(
+    keys: Tensor,
+    values: Tensor,
+    geometry: Geometry,
+    log_weights: Tensor | None,
+    time: Tensor | None = None,
+) -> PreparedKeys:
+    """Prepare keys (M, D) that vote for values (M, V)."""
+    center = geometry.center(keys)
+    prepared = geometry.prepare(keys, center).contiguous()
+    weighted = torch.cat([values, values.new_ones(len(values), 1)], 1)
+    if log_weights is not None:
+        weighted = weighted * log_weights.exp()[:, None]
+    split = None
+    if supported(prepared, weighted.shape[1]) and len(prepared):
+        split = split_points(prepared), split_values(weighted)
+    norms = prepared.square().sum(1)
+    return PreparedKeys(geometry, center, prepared, norms, weighted, split, time)
+
+
+def stream_vote(
+    query: Tensor,
+    keys: PreparedKeys,
+    *,
+    temperature: Tensor | float,
+    time: Tensor | None = None,
+    exact: bool = True,
+) -> Votes:
+    """What `soft_vote` with the exponential kernel gives for queries (B, D).
+
+    Keys later than `time` (B,) do not vote; a query earlier than all keys sees the
+    earliest. Without `exact`, distances of near rows may lose digits, as in training.
+    """
+    prepared = keys.geometry.prepare(query, keys.center)
+    if len(prepared) == 0:
+        return Votes(keys.values[:0, :-1], keys.values[:0, -1:])
+    if time is not None and keys.time is not None:
+        first, last = keys.time.aminmax()
+        if bool((time < last).any()):  # else no key is masked
+            time = time.clamp_min(first)
+            return _vote_by_tiles(prepared, keys, temperature, time, exact=exact)
+    if keys.split is not None and prepared.dtype == torch.float32:
+        return _vote_by_kernel(prepared, keys, temperature, exact=exact)
+    return _vote_by_tiles(prepared, keys, temperature, exact=exact)
+
+
+def _vote_by_kernel(
+    query: Tensor, keys: PreparedKeys, temperature: Tensor | float, *, exact: bool
+) -> Votes:
+    """Votes for prepared queries (B, D); those that lost digits are computed again."""
+    assert keys.split is not None
+    points, values = keys.split
+    found = vote_forward(
+        split_points(query),
+        points,
+        values,
+        inverse_temperature=1 / temperature,
+        norms=keys.geometry.norms,
+        root=keys.geometry.root,
+    )
+    total = found.sums[:, -1:]
+    mean, log_weight = found.sums[:, :-1] / total, total.log() - found.min_distance
+    again: Tensor | tuple[()] = ()
+    if exact and found.inexact is not None:
+        again = found.inexact.nonzero().squeeze(1)
+    if len(again):
+        votes = _vote_by_tiles(query[again], keys, temperature, exact=True)
+        mean[again], log_weight[again] = votes.mean, votes.log_weight
+    return Votes(mean, log_weight)
+
+
+def _vote_by_tiles(
+    query: Tensor,
+    keys: PreparedKeys,
+    temperature: Tensor | float,
+    time: Tensor | None = None,
+    *,
+    exact: bool,
+) -> Votes:
+    """Votes for prepared queries (B, D), some queries and some keys at a time."""
+    n_queries, n_keys = (256, 4096) if query.device.type == "cpu" else (4096, 8192)
+    parts = []
+    for start in range(0, len(query), n_queries):
+        some = slice(start, start + n_queries)
+        # One query reads every key once, whatever the tiles: do not cut its work up.
+        tile = max(n_keys, 2**20 // max(1, len(query[some])))
+        when = None if time is None else time[some, None]
+        votes = None
+        for first in range(0, len(keys.keys), tile):
+            part = slice(first, first + tile)
+            of_tile = _vote_of_tile(query[some], keys, part, temperature, when, exact)
+            votes = of_tile if votes is None else merge(votes, of_tile)
+        assert votes is not None
+        parts.append(votes)
+    return Votes(*(torch.cat(part) for part in zip(*parts, strict=True)))
+
+
+def _vote_of_tile(
+    query: Tensor,
+    keys: PreparedKeys,
+    part: slice,
+    temperature: Tensor | float,
+    time: Tensor | None,
+    exact: bool,
+) -> Votes:
+    """The vote of some keys for a few prepared queries (b, D)."""
+    u = _distances(query, keys, part, exact).div_(temperature)  # (b, m)
+    later = None
+    if time is not None and keys.time is not None:
+        later = keys.time[part] > time
+        u.masked_fill_(later, _FAR)
+    nearest = u.amin(1, keepdim=True)
+    # As in kernels.fused_loss: no denormal numbers, which are slow.
+    p = torch.sub(nearest, u, out=u).clamp_min_(MIN_SCORE).exp_()
+    if later is not None:
+        p.masked_fill_(later, 0.0)
+    values, weights = keys.values[part].split(_N_SUMMED), p.split(_N_SUMMED, 1)
+    sums = query.new_zeros(keys.values.shape[1], len(query))  # (V + 1, b)
+    for value, weight in zip(values, weights, strict=True):
+        sums += value.T @ weight.T
+    total = sums[-1:].T  # 0 where every key of the tile is masked
+    mean = sums[:-1].T / total.clamp_min(torch.finfo(total.dtype).tiny)
+    return Votes(mean, total.log() - nearest)
+
+
+def _distances(query: Tensor, keys: PreparedKeys, part: slice, exact: bool) -> Tensor:
+    """Distances (b, m) of prepared queries to some of the keys."""
+    points, geometry = keys.keys[part], keys.geometry
+    if not geometry.norms:
+        return (query @ points.T).neg_()
+    norms = query.square().sum(1, keepdim=True)  # (b, 1)
+    squared = torch.addmm(keys.norms[part], query, points.T, alpha=-2).add_(norms)
+    # One pass in the cache tells whether any pair may have lost digits.
+    if exact and squared.amin() < (norms.max() + keys.norms[part].max()) * 2**-10:
+        recompute_near_pairs(squared, norms + keys.norms[part], query, points)
+    squared.clamp_min_(0)
+    return squared.sqrt_() if geometry.root else squared

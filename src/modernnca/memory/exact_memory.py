@@ -1,0 +1,81 @@
+"""The exact memory: every row votes, in chunks; the reference for other memories."""
+
+import torch
+from torch import Tensor
+
+from modernnca.core.softnn import Rule, Votes, mask_future, vote_in_chunks
+from modernnca.kernels.streaming import (
+    PreparedKeys,
+    geometry_of,
+    prepare_keys,
+    stream_vote,
+)
+from modernnca.memory.memory import Pairs
+
+
+class ExactMemory:
+    """All remembered rows in one place.
+
+    Args:
+        keys: (M, D) embeddings of the rows.
+        values: (M, V) what they vote for.
+        rule: how distances become scores.
+        log_weights: (M,) logarithms of the weights of the rows.
+        time: (M,) ranks in time. Rows later than a query do not vote on it; a query
+            earlier than all rows sees the earliest.
+        n_pairs: how many (query, key) pairs are held at a time.
+
+    >>> keys = torch.tensor([[0.0], [1.0]])
+    >>> memory = ExactMemory(keys, torch.eye(2), Rule(torch.cdist))
+    >>> memory.pairs(torch.tensor([[0.9]])).distances.argmin(1)
+    tensor([1])
+    """
+
+    def __init__(
+        self,
+        keys: Tensor,
+        values: Tensor,
+        rule: Rule,
+        *,
+        log_weights: Tensor | None = None,
+        time: Tensor | None = None,
+        n_pairs: int = 2**24,
+    ) -> None:
+        self.keys, self.values, self.rule = keys, values, rule
+        self.log_weights, self.time, self.n_pairs = log_weights, time, n_pairs
+        geometry = geometry_of(rule)
+        self._prepared: PreparedKeys | None = None
+        if geometry is not None:
+            self._prepared = prepare_keys(keys, values, geometry, log_weights, time)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def vote(self, query: Tensor, time: Tensor | None = None) -> Votes:
+        """The vote of all rows not later than `time` (B,) on queries (B, D)."""
+        if self._prepared is not None:
+            temperature = self.rule.temperature
+            return stream_vote(
+                query, self._prepared, temperature=temperature, time=time
+            )
+        return vote_in_chunks(
+            query,
+            self.keys,
+            self.values,
+            rule=self.rule,
+            log_weights=self.log_weights,
+            query_time=time,
+            key_time=self.time,
+            n_pairs=self.n_pairs,
+        )
+
+    def pairs(self, query: Tensor, time: Tensor | None = None) -> Pairs:
+        """All pairs of queries (B, D) and rows at once: pass few queries."""
+        distances = self.rule.distance(query, self.keys)
+        mask = None
+        if self.time is not None and time is not None:
+            mask = mask_future(None, time, self.time)[0]
+        scores = self.rule.scores(distances, self.log_weights, mask)
+        if mask is not None:
+            distances = distances.masked_fill(mask, torch.inf)
+        return Pairs(distances, scores.softmax(1))

@@ -1,0 +1,90 @@
+"""Raw rows with their targets, weights and row numbers, as given to `fit`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_sample_weight
+
+from modernnca.table.schema import RawTable, Schema, conform, read_table
+from modernnca.table.targets import read_target
+
+Weigh = Callable[[np.ndarray, np.ndarray | None], np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class RawExamples:
+    """Some rows of a table, with their targets."""
+
+    table: RawTable
+    y: np.ndarray  # (N,) as the user gave it
+    weights: np.ndarray | None  # (N,)
+    index: np.ndarray  # (N,) row numbers in the table given to `fit`
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: np.ndarray) -> "RawExamples":
+        """These rows alone."""
+        weights = None if self.weights is None else self.weights[rows]
+        table = self.table.take(rows)
+        return RawExamples(table, self.y[rows], weights, self.index[rows])
+
+
+def read_examples(X: Any, y: Any, sample_weight: Any, *, weigh: Weigh) -> RawExamples:
+    """Read and check what was given to `fit`; rows of zero weight are left out.
+
+    `weigh` turns targets and sample weights into the weights of the rows.
+    """
+    table, y = read_table(X), read_target(y)
+    check_consistent_length(range(len(table)), y)
+    if len(table) < 2:
+        raise ValueError(
+            f"Found a table with n_samples={len(table)}, but a row needs a "
+            "neighbor: give at least 2 rows."
+        )
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, y, dtype=np.float64, ensure_non_negative=True
+        )
+    rows = RawExamples(table, y, weights, np.arange(len(table)))
+    if weights is not None and not weights.all():
+        rows = rows.take(np.flatnonzero(weights))
+    return replace(rows, weights=weigh(rows.y, rows.weights))
+
+
+def read_eval_set(eval_set: Any, rows: RawExamples, *, weigh: Weigh) -> RawExamples:
+    """Read and check validation rows; they are numbered after the rows of `fit`."""
+    if not (isinstance(eval_set, tuple | list) and len(eval_set) == 2):
+        raise ValueError(
+            "eval_set must be a pair (X, y) of validation rows; "
+            f"got {type(eval_set).__name__}."
+        )
+    table, y = read_table(eval_set[0]), read_target(eval_set[1])
+    check_consistent_length(range(len(table)), y)
+    weights = None if rows.weights is None else np.ones(len(y))
+    index = rows.index.max() + 1 + np.arange(len(y))
+    return RawExamples(table, y, weigh(y, weights), index)
+
+
+def concatenate_raw(
+    first: RawExamples, second: RawExamples, schema: Schema
+) -> RawExamples:
+    """The rows of `first`, then those of `second`, as `schema` reads them."""
+    one, two = conform(first.table, schema), conform(second.table, schema)
+    columns = {
+        name: np.concatenate([cells, two.columns[name]])
+        for name, cells in one.columns.items()
+    }
+    weights = None
+    if first.weights is not None and second.weights is not None:
+        weights = np.concatenate([first.weights, second.weights])
+    return RawExamples(
+        replace(one, columns=columns),
+        np.concatenate([first.y, second.y]),
+        weights,
+        np.concatenate([first.index, second.index]),
+    )

@@ -1,0 +1,84 @@
+"""A time column of dates or numbers, read as ranks in time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from modernnca.errors import TableError
+from modernnca.table.read import RawTable, column_type, missing_in
+from modernnca.table.schema import Names, listed, parse_dates
+
+_DAY = np.timedelta64(1, "D")
+
+
+def read_times(name: str, cells: np.ndarray) -> np.ndarray:
+    """Read a time column as numbers (N,): of dates the days; NaN where missing.
+
+    >>> read_times("when", np.array(["1970-01-02 12:00", None], dtype=object))
+    array([1.5, nan])
+    """
+    dates = parse_dates(cells) if column_type(cells) == "text" else cells
+    if dates is not None and dates.dtype.kind == "M":
+        return np.asarray((dates - np.datetime64(0, "us")) / _DAY, dtype=np.float64)
+    if column_type(cells) == "nothing":
+        return np.full(len(cells), np.nan)
+    if cells.dtype.kind != "f":
+        example = next(cell for cell in cells[~missing_in(cells)])
+        raise ValueError(
+            f"The time_column {name!r} must hold dates or numbers, but holds "
+            f"{example!r}; convert it first, or name another."
+        )
+    return cells
+
+
+@dataclass(frozen=True)
+class TimeColumn:
+    """The time column, and the distinct times of the training table.
+
+    A rank is the index of the latest of these times that is not later. A time before
+    all of them gets rank 0, a missing time the last rank.
+
+    >>> from modernnca.table.read import read_table
+    >>> column = learn_times([read_table([[3], [1], [1]])], 0)
+    >>> column.rank(read_table([[0], [1], [2.5], [3], [9], [None]]))
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    name: str
+    place: int
+    named: bool
+    times: np.ndarray  # (T,) distinct, in order
+
+    def rank(self, table: RawTable) -> np.ndarray:
+        """The rank of each row in time, (N,)."""
+        times = self.read(table)
+        late = np.searchsorted(self.times, times, side="right") - 1  # NaN is the last
+        return np.clip(late, 0, max(0, len(self.times) - 1))
+
+    def read(self, table: RawTable) -> np.ndarray:
+        """The time of each row, (N,); NaN where missing."""
+        if not (table.named and self.named):
+            return read_times(self.name, [*table.columns.values()][self.place])
+        if self.name not in table.columns:
+            raise TableError(
+                f"The table lacks the time_column {self.name!r} of the training table; "
+                "where times are not known, leave its cells empty."
+            )
+        return read_times(self.name, table.columns[self.name])
+
+
+def learn_times(tables: list[RawTable], column: str | int) -> TimeColumn:
+    """Learn the distinct times of tables with the same columns.
+
+    >>> from modernnca.table.read import read_table
+    >>> learn_times([read_table([[1], [2]])], 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: Unknown column 3 in time_column; the columns are: x0.
+    """
+    columns: Names = [column]
+    (name,) = listed(tables[0], "time_column", columns)
+    place = [*tables[0].columns].index(name)
+    empty = TimeColumn(name, place, tables[0].named, np.empty(0))
+    times = np.concatenate([empty.read(table) for table in tables])
+    return TimeColumn(name, place, tables[0].named, np.unique(times[~np.isnan(times)]))

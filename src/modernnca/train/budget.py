@@ -1,0 +1,58 @@
+"""How long something may take: until a deadline, or until the user interrupts it."""
+
+import math
+import time
+
+
+class _Interruption:
+    """A flag that all parts of a budget share."""
+
+    requested = False
+
+
+class Budget:
+    """A deadline by `time.monotonic`, and an interruption; parts share the latter.
+
+    >>> budget = Budget()
+    >>> budget.exhausted(), budget.interrupt(), budget.part(0, 2).exhausted()
+    (None, None, 'interrupted')
+    """
+
+    def __init__(
+        self,
+        seconds: float | None = None,
+        *,
+        begin: float | None = None,
+        end: float = math.inf,
+        interruption: _Interruption | None = None,
+    ) -> None:
+        self.begin = time.monotonic() if begin is None else begin
+        self.end = end if seconds is None else self.begin + seconds
+        self._interruption = interruption or _Interruption()
+
+    def exhausted(self) -> str | None:
+        """Why to stop: "interrupted" or "time_limit"; None to go on."""
+        if self._interruption.requested:
+            return "interrupted"
+        return "time_limit" if time.monotonic() >= self.end else None
+
+    def interrupt(self) -> None:
+        """Ask all who share this budget to stop."""
+        self._interruption.requested = True
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user has interrupted."""
+        return self._interruption.requested
+
+    def part(self, number: int, n_parts: int) -> "Budget":
+        """Until the end of one of several equal parts of this budget."""
+        end = self.begin + (self.end - self.begin) * (number + 1) / n_parts
+        return self._until(self.begin, min(end, self.end))
+
+    def rest(self) -> "Budget":
+        """From now to the end."""
+        return self._until(time.monotonic(), self.end)
+
+    def _until(self, begin: float, end: float) -> "Budget":
+        return Budget(begin=begin, end=end, interruption=self._interruption)

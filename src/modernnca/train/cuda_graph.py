@@ -1,0 +1,84 @@
+"""A training step, captured once as a CUDA graph and replayed.
+
+On a GPU, the hundreds of small kernels of a step take longer to launch than to run;
+captured, they launch together. A step that can be captured never waits for the device
+and always does the same: same shapes, random numbers from a generator on the device.
+"""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+Step = Callable[[Tensor], Tensor]
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """No garbage collection meanwhile: freeing an old graph spoils a capture."""
+    gc.collect()  # give back the memory of other streams first
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class CapturedStep:
+    """The step, called with batches: the first of a size warms up, the second is
+    captured, and further ones are replayed.
+
+    Batches of other sizes (the last one of an epoch) run uncaptured. The optimizer is
+    one whose state lives on the device, as torch's fused ones do.
+    """
+
+    def __init__(
+        self, step: Step, optimizer: Optimizer, generator: torch.Generator
+    ) -> None:
+        self._step, self._optimizer, self._generator = step, optimizer, generator
+        self._batch: Tensor | None = None  # where the graph reads its batch
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._stream = torch.cuda.Stream()
+        # torch would warn that the warm-up ran on a stream of its own, as it should.
+        quiet = getattr(
+            torch.autograd.graph, "set_warn_on_accumulate_grad_stream_mismatch", None
+        )
+        if quiet is not None:
+            quiet(False)
+
+    def __call__(self, batch: Tensor) -> Tensor:
+        """Step with row numbers `batch` (B,); the loss, valid until the next step."""
+        if self._batch is None:
+            self._batch = batch.clone()
+            return self._warm_up(batch)
+        if batch.shape != self._batch.shape:
+            return self._step(batch)
+        self._batch.copy_(batch)
+        if self._graph is None:
+            self._graph = torch.cuda.CUDAGraph()
+            self._graph.register_generator_state(self._generator)
+            self._set_capturable(True)
+            with _without_gc(), torch.cuda.graph(self._graph, stream=self._stream):
+                self._loss = self._step(self._batch)
+            self._set_capturable(False)
+        self._graph.replay()
+        return self._loss
+
+    def _set_capturable(self, capturable: bool) -> None:
+        """Tell torch, which warns if steps are then not captured."""
+        for group in self._optimizer.param_groups:
+            group["capturable"] = capturable
+
+    def _warm_up(self, batch: Tensor) -> Tensor:
+        """A plain step, on the stream that will be captured."""
+        present = torch.cuda.current_stream()
+        self._stream.wait_stream(present)
+        with torch.cuda.stream(self._stream):
+            loss = self._step(batch)
+        present.wait_stream(self._stream)
+        return loss
