@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from modernnca.execute.executor import NO_LIMITS, ONE_CPU, Executor, Limits, Needs
+from modernnca.execute.executor import NO_LIMITS, ONE_CPU, Executor, Limits, Resources
 from modernnca.lab.bench.job import Job, Record, Work, run_job
 from modernnca.lab.bench.provenance import provenance
 from modernnca.lab.bench.store import Store
@@ -53,7 +53,7 @@ class Runner:
     executor: Executor
     data: Path | None = None
     limits: Limits = NO_LIMITS
-    needs: Needs = ONE_CPU
+    resources: Resources = ONE_CPU
     search_seconds: float | None = None
 
     def run(
@@ -93,7 +93,9 @@ class Runner:
             works.append(
                 Work(job, self.data, settings, self.store.trials, self.search_seconds)
             )
-        outcomes = self.executor.map(run_job, works, needs=self.needs, limits=limits)
+        outcomes = self.executor.map(
+            run_job, works, resources=self.resources, limits=limits
+        )
         for outcome in outcomes:
             record = outcome.value
             if outcome.kind != "done":

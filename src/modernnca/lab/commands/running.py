@@ -8,7 +8,7 @@ import typer
 from tqdm import tqdm
 
 from modernnca._named import named
-from modernnca.execute import EXECUTORS, Executor, Limits, Needs
+from modernnca.execute import EXECUTORS, Executor, Limits, Resources
 from modernnca.lab.bench.job import Job, Record
 from modernnca.lab.bench.runner import PRELOAD, Runner
 from modernnca.lab.bench.scores import MAIN
@@ -56,7 +56,7 @@ def new_runner(
         _executor(executor, workers, address),
         data=None if data is None else data.absolute(),
         limits=Limits(time_limit, memory),
-        needs=Needs(cpus, gpus),
+        resources=Resources(cpus, gpus),
         search_seconds=tune_time,
     )
 
