@@ -19,7 +19,7 @@ from modernnca.lab.bench.scores import LOWER_IS_BETTER, MAIN, score_all
 from modernnca.lab.bench.splits import Parts, split_rows
 from modernnca.lab.peers import peer
 from modernnca.lab.peers.card import Model, Report
-from modernnca.tune.search import Found, search
+from modernnca.tune.search import SearchResult, search
 
 KINDS = ("fit", "search", "embed")
 
@@ -225,7 +225,7 @@ def _search(work: Work, dataset: Dataset, parts: Parts) -> Record:
     # The first trial is the defaults; where a card does not say all, none are named.
     start = {name: card.defaults[name] for name in space if name in card.defaults}
     with Meter() as meter:
-        found: Found = search(
+        found: SearchResult = search(
             score,
             space,
             trials=job.trials,
