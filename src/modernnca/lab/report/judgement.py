@@ -13,8 +13,8 @@ from modernnca.lab.stats import (
     cliques,
     elo,
     friedman,
-    front,
     nemenyi_distance,
+    pareto_front,
     rank_each,
     relative_improvement,
     wilcoxon_holm,
@@ -120,7 +120,7 @@ def bubbles(judgement: Judgement) -> pd.DataFrame:
         return pd.DataFrame()
     frame = judgement.ranks.merge(judgement.costs, on="method")
     frame = frame[frame["fit_seconds"] > 0].reset_index(drop=True)
-    return frame.assign(front=front(frame, "fit_seconds", "rank"))
+    return frame.assign(front=pareto_front(frame, "fit_seconds", "rank"))
 
 
 def _improvement(contest: Contest, hero: str) -> pd.DataFrame:
