@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from modernnca.cli.main import app
 from modernnca.estimators import learning
 from modernnca.lab.bench.store import Store
-from modernnca.lab.peers import net
+from modernnca.lab.peers import net_model
 
 
 def call(*words):
@@ -34,7 +34,7 @@ def run(tmp_path_factory, tables):
     folder = tmp_path_factory.mktemp("study")
     options = ["--datasets", tables, "--seeds", 1, "--executor", "here"]
     with pytest.MonkeyPatch.context() as patch:
-        for room in (learning, net):
+        for room in (learning, net_model):
             patch.setattr(room, "train", _short(room.train))
         options += ["--trials", 0, "--store", folder / "store"]
         told = call("study", "all", *options)
