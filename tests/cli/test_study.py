@@ -55,8 +55,8 @@ def test_every_variant_of_every_study_runs_once(run):
     folder, told, again = run
     records = Store(folder / "store").records()
     assert {record.status for record in records} == {"done"}
-    assert f"visualise, beyond on 2 tables: {len(records)} fits, 0 of" in told
-    assert "loss on 2 tables: 6 fits, 6 of them done before" in again
+    assert f"visualise, beyond on 2 datasets: {len(records)} fits, 0 already" in told
+    assert "loss on 2 datasets: 6 fits, 6 already done" in again
 
 
 def test_every_study_is_drawn_and_judged(run):
@@ -103,8 +103,8 @@ def test_the_studies_are_listed():
     [
         (["nope"], "Unknown study 'nope'; choose one of: architecture"),
         (["loss", "--trials", "x"], "--trials must be numbers like 0,100; got 'x'."),
-        (["loss"], "No table is left to run on; say where the tables are with --data"),
-        (["report"], "Name a store, or a file with --published."),
+        (["loss"], "No dataset to run on; set the data folder with --data"),
+        (["report"], "Give a store, or a file with --published."),
         (["report", "nowhere"], "There is no store in 'nowhere'"),
         (["loss", "--quick", "--executor", "x"], "Unknown executor 'x'"),
     ],

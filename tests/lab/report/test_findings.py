@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from tests.lab.report.frames import COLUMNS, run
 
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.bench.study import Study
 from modernnca.lab.bench.study_parts import Claim, Published, Size, Variant
 from modernnca.lab.report.findings import check, unchecked
@@ -32,7 +32,7 @@ def found(scores, **other):
         for place, value in enumerate(values)
     ]
     frame = pd.DataFrame(rows, columns=[*COLUMNS, "key", "purity", "trustworthiness"])
-    return Found(frame, (), frozenset(frame["key"]))
+    return StudyRecords(frame, (), frozenset(frame["key"]))
 
 
 def claim(kind="better", left="A", right="B", **more):
@@ -161,7 +161,7 @@ def test_default_and_tuned_are_judged_apart():
     default = found({"A": LOW, "B": MIDDLE}).frame
     tuned = found({"A": HIGH, "B": MIDDLE}, settings="tuned").frame
     both = pd.concat([default, tuned], ignore_index=True)
-    parts = weigh(study(claim()), Found(both, (), frozenset()))
+    parts = weigh(study(claim()), StudyRecords(both, (), frozenset()))
     assert [part.source for part in parts] == [
         "with default settings",
         "with tuned settings",

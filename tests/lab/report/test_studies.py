@@ -28,7 +28,7 @@ def fill(store, name, tables):
         for skill, variant in enumerate(study.variants):
             job = Job(
                 *(table, variant.method, study.split_of(table), 0, 0),
-                *(variant.asked(0), variant.label, study.kind),
+                *(variant.overrides(0), variant.label, study.kind),
             )
             if group not in variant.tasks:
                 continue

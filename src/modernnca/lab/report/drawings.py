@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from modernnca._named import named
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.report.bubbles import bubble_chart
 from modernnca.lab.report.critical import critical_difference
 from modernnca.lab.report.figures import Figure
@@ -32,11 +32,11 @@ _BOTH = (
 )
 
 
-def _ranks(evidence: Evidence, found: Found) -> list[Drawn]:
+def _ranks(evidence: Evidence, found: StudyRecords) -> list[Drawn]:
     return [Drawn(rank_plot(evidence), _BOTH)]
 
 
-def _curve(evidence: Evidence, found: Found) -> list[Drawn]:
+def _curve(evidence: Evidence, found: StudyRecords) -> list[Drawn]:
     caption = (
         "The average rank of each variant here, with its 95 % interval over tables "
         "drawn anew; dashed, the paper's, where it printed one."
@@ -44,7 +44,7 @@ def _curve(evidence: Evidence, found: Found) -> list[Drawn]:
     return [Drawn(rank_curve(evidence), caption)]
 
 
-def _contest(evidence: Evidence, found: Found) -> list[Drawn]:
+def _contest(evidence: Evidence, found: StudyRecords) -> list[Drawn]:
     drawn = []
     for group in groups_of(evidence):
         judgement = evidence.judgements[group]
@@ -75,7 +75,7 @@ def _contest(evidence: Evidence, found: Found) -> list[Drawn]:
     return [_renamed(evidence, each) for each in drawn]
 
 
-def _ratios(evidence: Evidence, found: Found) -> list[Drawn]:
+def _ratios(evidence: Evidence, found: StudyRecords) -> list[Drawn]:
     drawn = []
     own = [group.name for group in evidence.study.groups]
     for group in (*groups_of(evidence), *(g for g in own if g in evidence.judgements)):
@@ -102,7 +102,7 @@ def _ratios(evidence: Evidence, found: Found) -> list[Drawn]:
     return [_renamed(evidence, each) for each in drawn]
 
 
-def _maps(evidence: Evidence, found: Found) -> list[Drawn]:
+def _maps(evidence: Evidence, found: StudyRecords) -> list[Drawn]:
     labels = found.frame.set_index("key")["method"]
     order = {label: place for place, label in enumerate(evidence.study.labels)}
     maps = sorted(
@@ -119,7 +119,7 @@ def _maps(evidence: Evidence, found: Found) -> list[Drawn]:
     return [Drawn(figure, caption)]
 
 
-FIGURES: dict[str, Callable[[Evidence, Found], list[Drawn]]] = {
+FIGURES: dict[str, Callable[[Evidence, StudyRecords], list[Drawn]]] = {
     "ranks": _ranks,
     "curve": _curve,
     "contest": _contest,
@@ -128,7 +128,7 @@ FIGURES: dict[str, Callable[[Evidence, Found], list[Drawn]]] = {
 }
 
 
-def draw_study(evidence: Evidence, found: Found) -> list[Drawn]:
+def draw_study(evidence: Evidence, found: StudyRecords) -> list[Drawn]:
     """Draw what the study's file asks for."""
     return named("figure", evidence.study.figure, FIGURES)(evidence, found)
 

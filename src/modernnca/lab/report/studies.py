@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.bench.study import Study
 from modernnca.lab.report import findings as ask
 from modernnca.lab.report.drawings import Drawn, draw_study
@@ -107,7 +107,7 @@ class StudyContents:
 
 
 def write_studies(
-    found: Sequence[tuple[Study, Found]],
+    found: Sequence[tuple[Study, StudyRecords]],
     out: Path,
     *,
     scores: pd.DataFrame | None = None,
@@ -142,7 +142,7 @@ def write_studies(
 
 
 def gather_studies(
-    found: Sequence[tuple[Study, Found]],
+    found: Sequence[tuple[Study, StudyRecords]],
     *,
     scores: pd.DataFrame | None = None,
     title: str,
@@ -176,7 +176,7 @@ def how_complete(n: int, planned: int) -> str:
     )
 
 
-def _section(study: Study, found: Found, scores: pd.DataFrame | None) -> Section:
+def _section(study: Study, found: StudyRecords, scores: pd.DataFrame | None) -> Section:
     parts = weigh(study, found) if found.n else []
     if scores is not None and any(variant.alias for variant in study.variants):
         parts += weigh_published(study, scores)
@@ -189,7 +189,7 @@ def _section(study: Study, found: Found, scores: pd.DataFrame | None) -> Section
     )
 
 
-def _gaps(study: Study, found: Found) -> str:
+def _gaps(study: Study, found: StudyRecords) -> str:
     """Say which variants have no records, and which failed."""
     said, there = "", set(found.frame["method"])
     if lacking := [label for label in study.labels if label not in there]:
@@ -202,7 +202,7 @@ def _gaps(study: Study, found: Found) -> str:
     return said
 
 
-def _block(evidence: Evidence, found: Found) -> Block:
+def _block(evidence: Evidence, found: StudyRecords) -> Block:
     groups = groups_of(evidence)
     tables = {group: standing_table(evidence, group) for group in groups}
     if any(printed.measure == "win" for printed in evidence.study.published):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.bench.study import Study
 from modernnca.lab.bench.study_parts import Published
 from modernnca.lab.report.contest import GROUPS, contests, properties, with_tasks
@@ -96,7 +96,7 @@ def published(
     )
 
 
-def weigh(study: Study, found: Found) -> list[Evidence]:
+def weigh(study: Study, found: StudyRecords) -> list[Evidence]:
     """Judge what was found: once with default settings, once with tuned ones."""
     same = ["dataset", "method", "settings", "split", "seed"]
     records = with_tasks(found.frame.sort_values(same, ignore_index=True))

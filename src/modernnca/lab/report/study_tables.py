@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.report.findings import Finding, finding_frame
 from modernnca.lab.report.formats import (
     Column,
@@ -71,7 +71,7 @@ def outcome_table(evidence: Evidence) -> Table:
     return Table(f"{evidence.name}-outcomes", caption, frame, tuple(columns))
 
 
-def space_table(evidence: Evidence, found: Found) -> Table:
+def space_table(evidence: Evidence, found: StudyRecords) -> Table:
     """Two numbers about each space on each table."""
     done = found.frame[found.frame["status"] == "done"]
     numbers = ["purity", "trustworthiness"]
