@@ -8,7 +8,7 @@ from modernnca.lab.bench.found import find
 from modernnca.lab.bench.job import Job, Record
 from modernnca.lab.bench.store import Store
 from modernnca.lab.bench.study import read_study
-from modernnca.lab.report.studies import how_complete, write_studies
+from modernnca.lab.report.studies import describe_progress, write_studies
 
 NAMES = (
     *("distance", "sampling-rate", "visualise", "main", "beyond"),
@@ -92,7 +92,7 @@ def test_a_report_has_findings_tables_and_figures_as_files(written):
         "**does not hold** (with default settings): In classification the cosine"
         in (findings)
     )
-    assert "Not complete: 0 of 3 planned runs are recorded (0 %)." in findings
+    assert "Incomplete: 0 of 3 planned runs are recorded (0 %)." in findings
 
 
 def test_the_page_needs_nothing_else_and_text_is_never_markup(written):
@@ -131,7 +131,7 @@ def test_findings_are_filtered_and_sorted(page):
     page.locator("[name=verdict]").select_option("")
     page.locator("[name=study]").select_option("")
     assert rows.count() == whole
-    head = page.locator("#table-findings thead th", has_text="Tables")
+    head = page.locator("#table-findings thead th", has_text="Datasets")
     head.get_by_role("button").click()
     numbers = [int(text) for text in rows.locator("td:nth-child(4)").all_inner_texts()]
     assert numbers == sorted(numbers)
@@ -140,12 +140,12 @@ def test_findings_are_filtered_and_sorted(page):
 def test_tables_are_filtered_by_property_and_ranks_follow(page):
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     heat = "#heatmap-distance-default"
-    assert page.locator("#shown").text_content() == "12 of 12 tables shown"
+    assert page.locator("#shown").text_content() == "12 of 12 datasets shown"
     ranks = page.locator(f"{heat} .live td")
     before = ranks.all_text_contents()
     page.get_by_label("Task").select_option("multiclass")
     assert page.locator(f"{heat} tbody tr:visible").count() == 4
-    assert page.locator("#shown").text_content() == "4 of 12 tables shown"
+    assert page.locator("#shown").text_content() == "4 of 12 datasets shown"
     page.locator("[name=columns-to]").fill("2")
     assert page.locator(f"{heat} tbody tr:visible").count() == 1
     after = ranks.all_text_contents()
@@ -179,5 +179,5 @@ def test_dark_colors_and_names_for_a_screen_reader(page):
 
 
 def test_it_is_said_how_complete_a_run_is():
-    assert how_complete(0, 0) == "Nothing has been run yet."
-    assert how_complete(7, 7) == "Complete: all 7 planned runs are recorded."
+    assert describe_progress(0, 0) == "No runs yet."
+    assert describe_progress(7, 7) == "Complete: all 7 planned runs are recorded."
