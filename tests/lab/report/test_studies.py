@@ -88,9 +88,8 @@ def test_a_report_has_findings_tables_and_figures_as_files(written):
         assert {f"{figure}.png", f"{figure}.svg"} <= names
     findings = (written.parent / "findings.md").read_text("utf-8")
     assert "## Distances (Table distance-fun)" in findings
-    assert (
-        "**does not hold** (with default settings): In classification the cosine"
-        in (findings)
+    assert "**does not hold** (with default settings): In classification, cosine" in (
+        findings
     )
     assert "Incomplete: 0 of 3 planned runs are recorded (0 %)." in findings
 
@@ -126,7 +125,7 @@ def test_findings_are_filtered_and_sorted(page):
     assert 0 < rows.count() < whole
     page.locator("[name=study]").select_option("Distances")
     assert rows.locator("td:nth-child(1)").all_text_contents()[0] == (
-        "In classification the cosine is better than Euclid."
+        "In classification, cosine is better than Euclidean distance."
     )
     page.locator("[name=verdict]").select_option("")
     page.locator("[name=study]").select_option("")
