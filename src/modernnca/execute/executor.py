@@ -50,7 +50,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Resources:
-    """What one job occupies while it runs; fractions share a CPU or GPU."""
+    """CPUs and GPUs that one job occupies; a fraction shares a CPU or GPU."""
 
     cpus: float = 1
     gpus: float = 0

@@ -290,7 +290,7 @@ class Ledger:
                     self._study.tell(trial.number, state=states.FAIL)
 
     def _is_alive(self, worker: str | None) -> bool:
-        """Whether a process still holds its lock."""
+        """Return whether a process still holds its lock."""
         if worker == self._worker:
             return True
         if worker is None or self.spec.storage is None:

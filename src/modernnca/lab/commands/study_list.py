@@ -6,7 +6,7 @@ from modernnca.lab.bench.study import read_study, study_names
 
 def list_studies() -> None:
     """List the studies: the question of each, and its table or figure in the paper."""
-    table = new_table("study", "paper", "asks", "variants")
+    table = new_table("study", "paper", "question", "variants")
     for name in study_names():
         study = read_study(name)
         cells = (name, study.paper or "ours", study.asks, str(len(study.variants)))

@@ -86,7 +86,7 @@ class StudyContents:
 
     @property
     def summary(self) -> list[str]:
-        """How many claims hold, one sentence for each source."""
+        """The number of claims that hold, one sentence for each source."""
         sentences = []
         for source, counts in self.counts.items():
             n_holds, n_fails, n_open = counts.values()
