@@ -24,9 +24,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from modernnca.estimators.settings import PRESETS, for_machine
 
 from fits import main, records_of, tables_in, third
-from modernnca.estimators.settings import PRESETS, for_machine
 from modernnca.lab.bench.job import Job, Record
 from modernnca.lab.bench.scores import ece
 from modernnca.lab.stats.intervals import relative_improvement

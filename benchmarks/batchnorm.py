@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from modernnca.core.learner import NeighborLearner
 from torch import Tensor
 
-from modernnca.core.learner import NeighborLearner
 from modernnca.estimators import learning
 from paper_scores import score_once
 from tables import read

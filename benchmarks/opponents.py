@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from modernnca.core.learner import Labeled, Method, NeighborLearner
+from modernnca.core.net import Net, NetShape, embed_all
+from modernnca.memory.exact import ExactMemory
 from torch import Tensor
 from torch.nn.functional import cross_entropy, nll_loss, one_hot
 
 from modernnca.core.distances import euclidean
-from modernnca.core.learner import Labeled, Method, NeighborLearner
 from modernnca.core.losses import LOSSES
-from modernnca.core.net import Net, NetShape, embed_all
 from modernnca.core.rows import Rows
 from modernnca.core.samplers import SAMPLERS
 from modernnca.core.softnn import exponential
-from modernnca.memory.exact import ExactMemory
 from modernnca.train.loop import Plan, Training
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # not another "tests"

@@ -15,10 +15,10 @@ from typing import Any
 
 import pandas as pd
 from finishing import add_missing, commands_of, table_of
-from turns import FOUR, records_of
-
 from modernnca.estimators.build import _BARE as BARE
 from modernnca.estimators.build import Kind
+from turns import FOUR, records_of
+
 from modernnca.lab.bench.dataset import Dataset
 
 RECORDS = Path(__file__).parent / "kinds.csv"

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from finishing import add_missing, commands_of, drawn, table_of
+from modernnca.estimators.weigh import weigh
 from shapes import Said, scores_of
 
 from modernnca import ModernNCAClassifier
 from modernnca.estimators import base
-from modernnca.estimators.weigh import weigh
 from modernnca.lab.bench.dataset import Dataset
 from modernnca.lab.bench.splits import split_rows
 

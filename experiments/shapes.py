@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from finishing import WAYS, Way, add_missing, commands_of, finished, scores, table_of
+from modernnca.estimators.weigh import counts, usual_reach, weigh
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 from modernnca.estimators import build
-from modernnca.estimators.weigh import counts, usual_reach, weigh
 from modernnca.lab.bench.dataset import Dataset
 from modernnca.lab.bench.splits import split_rows
 

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import torch
 from lightgbm import LGBMClassifier
+from modernnca.table.evidence import Spread, evidence
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -27,7 +28,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from modernnca import ModernNCAClassifier
-from modernnca.table.evidence import Spread, evidence
 
 RECORDS = Path(__file__).with_name("wide.csv")
 Part = tuple[pd.DataFrame, np.ndarray]

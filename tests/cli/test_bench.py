@@ -34,7 +34,7 @@ def test_run_keeps_a_record_of_each_fit_and_says_what_to_do_next(store):
 
 def test_run_again_runs_nothing(store):
     again = call(*RUN, "--store", store, "--methods", "knn,svm", "--executor", "here")
-    assert "4 fits, 4 of them done before" in again.output
+    assert "4 fits, 4 already done" in again.output
 
 
 def test_what_is_for_classes_alone_is_not_run_on_numbers(tmp_path):
@@ -84,16 +84,19 @@ def test_methods_shows_every_card():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--methods", "knm"], "Unknown method 'knm'; choose one of: "),
+        (["--methods", "knm"], "Unknown method 'knm'; did you mean 'knn'?"),
         (["--suite", "everything"], "Unknown suite 'everything'; choose one of: "),
         (["--datasets", "adul"], "adul"),
         (["--executor", "moon"], "Unknown executor 'moon'; choose one of: here, pool,"),
         (["--trials", "many"], "--trials must be numbers like 0,100; got 'many'."),
-        (["--methods", ","], "A list of names like a,b,c is asked for; got ','."),
-        (["--data", "no/such/folder"], "There is no folder 'no/such/folder'"),
+        (["--methods", ","], "Expected a list of names like a,b,c; got ','."),
+        (
+            ["--data", "no/such/folder"],
+            "The data folder 'no/such/folder' does not exist",
+        ),
         (
             ["--max-rows", "1"],
-            "No table is left to run on; see --data and the",
+            "No dataset to run on; check --data and the",
         ),
     ],
 )
@@ -107,7 +110,7 @@ def test_run_says_what_is_wrong(tmp_path, arguments, words):
 def test_status_of_nothing_says_what_makes_a_store(tmp_path):
     told = call("bench", "status", tmp_path)
     assert told.exit_code == 1
-    assert "`modernnca bench run` makes one" in told.output
+    assert "create one with `modernnca bench run`" in told.output
 
 
 def test_a_run_killed_twice_ends_with_the_records_of_a_whole_one(tmp_path):

@@ -46,7 +46,8 @@ def test_without_the_extra_one_line_says_what_to_install(package, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == (  # printed by Python itself, with the exit code 1
-        "The modernnca shell needs typer, rich and pyarrow: pip install 'modernnca[cli]'"
+        "The modernnca shell needs typer, rich and pyarrow: "
+        "pip install 'modernnca[cli]'"
     )
 
 

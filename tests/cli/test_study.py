@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from modernnca.cli.main import app
-from modernnca.estimators import learning
+from modernnca.ensemble import network_member
 from modernnca.lab.bench.store import Store
-from modernnca.lab.peers import net
+from modernnca.lab.peers import net_model
 
 
 def call(*words):
@@ -34,7 +34,7 @@ def run(tmp_path_factory, tables):
     folder = tmp_path_factory.mktemp("study")
     options = ["--datasets", tables, "--seeds", 1, "--executor", "here"]
     with pytest.MonkeyPatch.context() as patch:
-        for room in (learning, net):
+        for room in (network_member, net_model):
             patch.setattr(room, "train", _short(room.train))
         options += ["--trials", 0, "--store", folder / "store"]
         told = call("study", "all", *options)
@@ -55,8 +55,8 @@ def test_every_variant_of_every_study_runs_once(run):
     folder, told, again = run
     records = Store(folder / "store").records()
     assert {record.status for record in records} == {"done"}
-    assert f"visualise, beyond on 2 tables: {len(records)} fits, 0 of" in told
-    assert "loss on 2 tables: 6 fits, 6 of them done before" in again
+    assert f"visualise, beyond on 2 datasets: {len(records)} fits, 0 already" in told
+    assert "loss on 2 datasets: 6 fits, 6 already done" in again
 
 
 def test_every_study_is_drawn_and_judged(run):
@@ -71,7 +71,7 @@ def test_every_study_is_drawn_and_judged(run):
     ):
         assert any(figure.startswith(f"{name}-default") for figure in figures), name
     findings = (report / "findings.md").read_text("utf-8")
-    assert "of 61 claims 0 hold, 0 do not, and 61 cannot be said." in findings
+    assert "of 61 claims 0 hold, 0 do not, and 61 are undecided." in findings
 
 
 def test_the_report_can_be_written_from_published_scores_alone(tmp_path):
@@ -103,8 +103,8 @@ def test_the_studies_are_listed():
     [
         (["nope"], "Unknown study 'nope'; choose one of: architecture"),
         (["loss", "--trials", "x"], "--trials must be numbers like 0,100; got 'x'."),
-        (["loss"], "No table is left to run on; say where the tables are with --data"),
-        (["report"], "Name a store, or a file with --published."),
+        (["loss"], "No dataset to run on; set the data folder with --data"),
+        (["report"], "Give a store, or a file with --published."),
         (["report", "nowhere"], "There is no store in 'nowhere'"),
         (["loss", "--quick", "--executor", "x"], "Unknown executor 'x'"),
     ],

@@ -1,4 +1,4 @@
-"""What every executor obeys; listing one in EXECUTORS is enough to hold it to it."""
+"""The executor contract; an executor listed in EXECUTORS is tested."""
 
 import time
 

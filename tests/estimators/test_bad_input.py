@@ -312,25 +312,27 @@ def test_negative_weights_are_refused():
             "dim is given twice: 8 as an argument and 16 in config; keep one.",
         ),
         (
+            {"members": 3},
+            "members must be a list of Member objects or of names of kinds; got 3.",
+        ),
+        (
             {"members": [3]},
-            "members must be a list of Member objects or names of kinds (constant, "
-            "forest, knn, network); got 3.",
+            "members must be a list of Member objects or of names of kinds; got [3].",
         ),
         (
             {"members": []},
-            "members must be a list of Member objects or names of kinds (constant, "
-            "forest, knn, network); got [].",
-        ),
-        (
-            {"members": ["net"]},
-            "Unknown kind of member 'net'; choose one of: constant, forest, knn, "
-            "network.",
+            "members must be a list of Member objects or of names of kinds; got [].",
         ),
     ],
 )
 def test_a_bad_config_or_member_gets_a_sentence(arguments, text):
     with raises_saying(text):
         ModernNCAClassifier(**arguments).fit(X, Y)
+
+
+def test_an_unknown_kind_of_member_gets_the_list_of_kinds():
+    with pytest.raises(ValueError, match=r"Unknown kind of member 'net'; .*network"):
+        ModernNCAClassifier(members=["net"]).fit(X, Y)
 
 
 def test_the_public_door_is_complete():

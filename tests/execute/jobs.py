@@ -1,4 +1,4 @@
-"""Jobs that end in every way; at the top of a module, so that they can travel."""
+"""Jobs with every kind of outcome, defined at module level so they can be pickled."""
 
 import ctypes
 import multiprocessing

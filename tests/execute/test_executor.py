@@ -1,10 +1,10 @@
-"""What an executor is told, and how exceptions become outcomes."""
+"""Executors: resources, limits, and exceptions as outcomes."""
 
 import pytest
 
 from modernnca._named import named
 from modernnca.execute import EXECUTORS
-from modernnca.execute.executor import Limits, Needs, attempt
+from modernnca.execute.executor import Limits, Resources, attempt
 
 
 def dig(depth):
@@ -32,7 +32,7 @@ def test_an_interrupt_is_no_outcome():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: Limits(seconds=0), "The limit seconds is 0; it must be above 0."),
         (
@@ -44,21 +44,21 @@ def test_an_interrupt_is_no_outcome():
             "The limit seconds is nan; it must be above 0.",
         ),
         (
-            lambda: Needs(cpus=0),
+            lambda: Resources(cpus=0),
             "A job needs more than 0 CPUs and at least 0 GPUs; "
-            "got Needs(cpus=0, gpus=0).",
+            "got Resources(cpus=0, gpus=0).",
         ),
     ],
 )
-def test_limits_and_needs_without_sense_are_refused(make, said):
+def test_limits_and_needs_without_sense_are_refused(make, message):
     with pytest.raises(ValueError) as error:
         make()
-    assert str(error.value) == said
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize(("cpus", "threads"), [(0.5, 1), (1, 1), (2, 2), (3.5, 3)])
 def test_a_job_computes_with_as_many_threads_as_it_needs_cpus(cpus, threads):
-    assert Needs(cpus=cpus).threads == threads
+    assert Resources(cpus=cpus).threads == threads
 
 
 def test_an_executor_is_chosen_by_name():

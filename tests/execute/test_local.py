@@ -1,4 +1,4 @@
-"""A pool: places, and nothing left behind when it is interrupted or killed."""
+"""Pool: workers, and no process left behind after an interrupt or a kill."""
 
 import os
 import signal
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from modernnca.execute.executor import Limits, Needs
+from modernnca.execute.executor import Limits, Resources
 from modernnca.execute.local import Pool
 from tests.execute import jobs
-from tests.execute.test_child import assert_gone
+from tests.execute.test_child_process import assert_gone
 
 # A function of the main script, as users write it.
 SCRIPT = """
@@ -48,12 +48,14 @@ def test_jobs_run_side_by_side():
 
 def test_a_job_that_needs_more_cpus_takes_more_places():
     pool = Pool(4)
-    assert seconds_of(pool, jobs.sleep, [0.3] * 4, needs=Needs(cpus=4)) >= 1.2
-    assert seconds_of(pool, jobs.sleep, [0.1] * 2, needs=Needs(cpus=9)) >= 0.2
+    assert seconds_of(pool, jobs.sleep, [0.3] * 4, resources=Resources(cpus=4)) >= 1.2
+    assert seconds_of(pool, jobs.sleep, [0.1] * 2, resources=Resources(cpus=9)) >= 0.2
 
 
 def test_a_job_has_threads_for_each_cpu_it_needs():
-    (outcome,) = Pool(2, threads_each=2).map(jobs.threads, [0], needs=Needs(cpus=2))
+    (outcome,) = Pool(2, threads_each=2).map(
+        jobs.threads, [0], resources=Resources(cpus=2)
+    )
     assert outcome.value == ("4", 4, {4})
 
 
@@ -79,7 +81,7 @@ def test_a_function_that_cannot_be_sent_is_refused():
     with pytest.raises(TypeError) as error:
         list(Pool(1).map(lambda job: job, [1, 2]))
     assert str(error.value).startswith("<function test_a_function_that_cannot")
-    assert str(error.value).endswith("; define it at the top of a module.")
+    assert str(error.value).endswith("; define it at the top level of a module.")
 
 
 @pytest.mark.parametrize("arguments", [(0,), (-1,), (None, 0)])
@@ -100,7 +102,8 @@ def test_a_pool_that_is_interrupted_or_killed_leaves_no_process(blow, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     command = [sys.executable, str(script), str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    paths = f"{root}{os.pathsep}{root / 'src'}"
+    environment = {**os.environ, "PYTHONPATH": paths}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, text=True
     ) as parent:

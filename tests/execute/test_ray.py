@@ -1,5 +1,6 @@
 """A real cluster of two nodes, of which one is killed in the middle of a run."""
 
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from modernnca.errors import MissingExtraError
-from modernnca.execute.executor import Limits, Needs
-from modernnca.execute.ray import Ray, _room
+from modernnca.execute.executor import Limits, Resources
+from modernnca.execute.ray import Ray, _max_in_flight
 from tests.execute import jobs
 
 NODE = {"num_cpus": 1, "object_store_memory": 90_000_000, "include_dashboard": False}
@@ -23,8 +24,9 @@ def cluster():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_enable_metrics_collection", "false")
-        # The workers find the jobs of the tests wherever pytest was started.
-        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+        # Workers must find this checkout wherever pytest was started.
+        root = Path(__file__).parents[2]
+        patch.setenv("PYTHONPATH", f"{root}{os.pathsep}{root / 'src'}")
         nodes = Cluster(initialize_head=True, head_node_args=NODE)
         try:
             nodes.add_node(**NODE)
@@ -43,7 +45,7 @@ def test_a_node_killed_in_the_middle_costs_no_job(cluster, tmp_path):
     todo = [(jobs.sleep, 60), (jobs.segfault, 0), (jobs.kill_oneself, 0)]
     stopped = sorted(executor.map(jobs.call, todo, limits=Limits(seconds=2)))
     assert [outcome.kind for outcome in stopped] == ["timeout", "died", "died"]
-    assert stopped[1].error == "The process was ended by SIGSEGV."
+    assert stopped[1].error == "The process was killed by SIGSEGV."
 
     todo = [(str(tmp_path), number, 0.5) for number in range(20)]
     outcomes = []
@@ -59,9 +61,7 @@ def test_a_node_killed_in_the_middle_costs_no_job(cluster, tmp_path):
 
     (lost,) = Ray(cluster.address, retries=0).map(jobs.kill_who_waits, [0])
     assert lost.kind == "died"
-    assert lost.error.startswith(
-        "The worker or its node was lost; 0 retries were made.\n"
-    )
+    assert lost.error.startswith("The worker or its node was lost, after 0 retries.\n")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "auto", "nowhere"])
@@ -72,8 +72,8 @@ def test_a_cluster_that_is_not_there_is_said_at_once(address, monkeypatch):
     with pytest.raises(ConnectionError) as error:
         next(Ray(address).map(jobs.square, [1]))
     assert str(error.value) == (
-        f"No Ray cluster answers at address {address!r}; start one with "
-        "`ray start --head`, or give no address to start one for this run."
+        f"No Ray cluster responds at address {address!r}; start one with "
+        "`ray start --head`, or omit the address to start one for this run."
     )
 
 
@@ -86,12 +86,12 @@ def a_cluster(**resources):
 
 
 def test_of_a_cluster_of_others_it_is_said_that_jobs_wait(caplog):
-    Ray()._check_node(a_cluster(CPU=2), Needs(cpus=2))
+    Ray()._check_nodes(a_cluster(CPU=2), Resources(cpus=2))
     assert caplog.messages == []
-    Ray()._check_node(a_cluster(CPU=2), Needs(cpus=2, gpus=0.5))
+    Ray()._check_nodes(a_cluster(CPU=2), Resources(cpus=2, gpus=0.5))
     assert caplog.messages == [
-        "No node of the Ray cluster has 2 CPUs and 0.5 GPUs, which each job needs; "
-        "the jobs wait until one joins."
+        "No node of the Ray cluster has the 2 CPUs and 0.5 GPUs that each job needs; "
+        "the jobs wait until such a node joins."
     ]
 
 
@@ -99,16 +99,16 @@ def test_of_our_own_cluster_no_more_is_asked_than_it_has():
     executor = Ray()
     executor._started = True
     with pytest.raises(ValueError) as error:
-        executor._check_node(a_cluster(CPU=2), Needs(cpus=3))
+        executor._check_nodes(a_cluster(CPU=2), Resources(cpus=3))
     assert str(error.value) == (
-        "No node of the Ray cluster has 3 CPUs and 0 GPUs, which each job needs; "
-        "ask for less, or join a larger cluster."
+        "No node of the Ray cluster has the 3 CPUs and 0 GPUs that each job needs; "
+        "request less, or join a larger cluster."
     )
 
 
 @pytest.mark.parametrize(("n_cpus", "cpus", "room"), [(2, 1, 64), (500, 2, 500)])
 def test_more_jobs_are_under_way_than_can_run_but_not_all(n_cpus, cpus, room):
-    assert _room(a_cluster(CPU=n_cpus), Needs(cpus=cpus)) == room
+    assert _max_in_flight(a_cluster(CPU=n_cpus), Resources(cpus=cpus)) == room
 
 
 def test_without_ray_it_says_what_to_install(monkeypatch):

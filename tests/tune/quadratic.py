@@ -1,4 +1,4 @@
-"""Scores that other processes can import: a valley, with and without a hurry."""
+"""Objectives that other processes can import."""
 
 import math
 import os

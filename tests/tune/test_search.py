@@ -1,4 +1,4 @@
-"""What a search promises: it finds, it goes on after anything, and it counts right."""
+"""Search: it finds the optimum, survives interruptions, and counts trials right."""
 
 import math
 import os
@@ -102,7 +102,7 @@ def test_if_all_fail_the_first_error_is_said(tmp_path):
         with pytest.raises(ValueError) as error:
             search(score, SPACE, trials=3, storage=storage)
         assert str(error.value) == (
-            "None of the 3 trials gave a score; the first error was: "
+            "None of the 3 trials returned a score; the first error was: "
             "RuntimeError: no such luck"
         )
 
@@ -166,7 +166,7 @@ def test_no_trial_in_time_is_said():
         report(1, 0.0)
 
     with pytest.raises(
-        ValueError, match="The time was up before the first trial ended"
+        ValueError, match="The time limit was reached before the first trial ended"
     ):
         search(score, SPACE, trials=3, time_limit=0.01)
 
@@ -274,7 +274,9 @@ def test_a_folder_that_cannot_be_read_is_said(tmp_path):
 )
 def test_another_search_in_the_folder_is_refused(tmp_path, other):
     search(valley, SPACE, trials=2, storage=tmp_path)
-    with pytest.raises(ValueError, match=r"holds another search .*; empty it or name"):
+    with pytest.raises(
+        ValueError, match=r"holds another search .*; empty it or choose"
+    ):
         search(valley, SPACE, trials=3, storage=tmp_path, **other)
     search(valley, SPACE, trials=2, storage=tmp_path, name="its own/name", **other)
 
@@ -303,7 +305,9 @@ def test_a_place_where_processes_die_is_given_up(tmp_path):
     died = [trial for trial in found.trials if trial.state == "failed"]
     assert died
     assert len(found.trials) == 5
-    assert {trial.error for trial in died} == {"The process that ran it died, 2 times."}
+    assert {trial.error for trial in died} == {
+        "The process running this trial died 2 times."
+    }
     assert all((trial.settings["x"] > 0) == (trial in died) for trial in found.trials)
 
 
@@ -318,19 +322,19 @@ def test_an_executor_that_cannot_start_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         ({"trials": 0}, "trials must be a whole number of at least 1; got 0"),
         ({"time_limit": 0}, "time_limit must be above 0 seconds, or None; got 0"),
         ({"direction": "up"}, "Unknown direction 'up'; choose one of: maximize"),
         ({"pruner": "axe"}, "Unknown pruner 'axe'; choose one of: halving, median"),
-        ({"space": {}}, "The search space is empty; name something to search"),
-        ({"start": {"x": 1.0}}, "The settings to start with lack y; say a value"),
-        ({"executor": Here()}, "To search with an executor, name a storage"),
+        ({"space": {}}, "The search space is empty; give it at least one setting"),
+        ({"start": {"x": 1.0}}, "The start settings lack y; give a value"),
+        ({"executor": Here()}, "An executor needs a storage: give a folder"),
     ],
 )
-def test_arguments_without_sense_are_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
+def test_invalid_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
         search(valley, **{"space": SPACE, "trials": 2, **arguments})
 
 

@@ -1,4 +1,4 @@
-"""Domains: what is drawn lies in them, is of their type, and can be drawn again."""
+"""Domains: drawn values lie in them, have their type, and can be drawn again."""
 
 import math
 from collections import Counter
@@ -40,9 +40,11 @@ def test_what_is_drawn_lies_in_the_domain(domain):
 
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 def test_a_value_can_be_drawn_again(domain):
-    """What `drawn` says a trial has drawn makes `suggest` give that very value."""
+    """With the parameters of `to_params`, `suggest` returns the same value."""
     for value in draws(domain, 30):
-        again = domain.suggest(optuna.trial.FixedTrial(domain.drawn("x", value)), "x")
+        again = domain.suggest(
+            optuna.trial.FixedTrial(domain.to_params("x", value)), "x"
+        )
         assert again == value
         assert type(again) is type(value)
 
@@ -93,19 +95,19 @@ def test_a_space_gives_a_value_for_each_name():
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
-        (lambda: Int(5, 1), "must have a finite low that is not above its high"),
-        (lambda: Float(0, math.inf), "must have a finite low"),
-        (lambda: Int(0.5, 3), "must have whole numbers as ends; else use Float"),
-        (lambda: Int(0, 8, log=True), "must begin above 0, since sizes are drawn"),
-        (lambda: LogFloat(0, 1), "must begin above 0"),
-        (lambda: Int(0, 10, step=3), "must have a step that leads from low to high"),
+        (lambda: Int(5, 1), "needs finite bounds with low not above high"),
+        (lambda: Float(0, math.inf), "needs finite bounds"),
+        (lambda: Int(0.5, 3), "needs integer bounds; otherwise use Float"),
+        (lambda: Int(0, 8, log=True), "needs low above 0 for a log scale"),
+        (lambda: LogFloat(0, 1), "needs low above 0"),
+        (lambda: Int(0, 10, step=3), "needs a step that divides high - low"),
         (lambda: Int(1, 9, log=True, step=2), "has both log and a step; choose one"),
-        (lambda: Choice([]), "must have a sequence of one option at least"),
-        (lambda: Choice("ab"), "must have a sequence of one option at least"),
+        (lambda: Choice([]), "needs a sequence of at least one option"),
+        (lambda: Choice("ab"), "needs a sequence of at least one option"),
     ],
 )
-def test_domains_without_sense_are_refused(make, words):
-    with pytest.raises(ValueError, match=words):
+def test_invalid_domains_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
         make()

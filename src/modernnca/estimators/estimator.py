@@ -204,20 +204,18 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         if self.members is None:
             classification = self._task == "classification"
             return default_members(config, n_rows, classification=classification)
-        members = [
+        listed = isinstance(self.members, Sequence) and len(self.members) > 0
+        if not listed or not all(isinstance(m, Member | str) for m in self.members):
+            raise ValueError(
+                "members must be a list of Member objects or of names of kinds; "
+                f"got {self.members!r}."
+            )
+        return [
             named("kind of member", member, MEMBER_KINDS)()
             if isinstance(member, str)
             else member
             for member in self.members
         ]
-        wrong = [member for member in members if not isinstance(member, Member)]
-        if wrong or not members:
-            raise ValueError(
-                "members must be a list of Member objects or names of kinds "
-                f"({', '.join(sorted(MEMBER_KINDS))}); "
-                f"got {wrong[0] if wrong else members!r}."
-            )
-        return members
 
     def _set_columns(self, table: RawTable) -> None:
         self.n_features_in_ = len(table.columns)

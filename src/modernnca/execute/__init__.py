@@ -1,11 +1,20 @@
-"""Where jobs run, by name: `EXECUTORS["pool"](n_workers=4).map(function, jobs)`."""
+"""Executors by name: `EXECUTORS["pool"](n_workers=4).map(function, jobs)`."""
 
 from collections.abc import Callable
 
-from modernnca.execute.executor import Executor, Limits, Needs, Outcome
+from modernnca.execute.executor import Executor, Limits, Outcome, Resources
 from modernnca.execute.local import Here, Pool
 from modernnca.execute.ray import Ray
 
 EXECUTORS: dict[str, Callable[..., Executor]] = {"here": Here, "pool": Pool, "ray": Ray}
 
-__all__ = ["EXECUTORS", "Executor", "Here", "Limits", "Needs", "Outcome", "Pool", "Ray"]
+__all__ = [
+    "EXECUTORS",
+    "Executor",
+    "Here",
+    "Limits",
+    "Outcome",
+    "Pool",
+    "Ray",
+    "Resources",
+]

@@ -1,4 +1,4 @@
-"""Executor: one verb, `map`; and what it is told and what it tells."""
+"""The Executor contract: `map`, the resources and limits of a job, and its outcome."""
 
 import traceback
 import types
@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 Kind = Literal["done", "failed", "timeout", "memory", "died"]
 
-_LAST_LINES = 30  # of a traceback; the first ones of a long one tell little
-# Libraries below Python say in words that memory ran out.
+_MAX_TRACEBACK_LINES = 30  # the last ones: they name the error
+# Native libraries report a lack of memory only in the text of the error.
 _OUT_OF_MEMORY = (
     "can't allocate memory",
     "out of memory",
@@ -19,14 +19,17 @@ _OUT_OF_MEMORY = (
 
 
 class Outcome(NamedTuple):
-    """What became of one job: a value, or how it ended and why.
+    """The result of one job: a value, or an error and its kind.
 
-    "done" has a value. The others have an error: "failed" (the function raised; the
-    last lines of the traceback), "timeout" and "memory" (a limit, or no memory left),
-    "died" (the process ended without an answer).
+    The kind is one of:
+
+    - "done": the function returned; only this kind has a value;
+    - "failed": the function raised; the error holds the end of the traceback;
+    - "timeout" or "memory": a limit was exceeded, or memory ran out;
+    - "died": the process ended without returning a value.
     """
 
-    index: int  # type: ignore[assignment]  # the place of the job among the jobs
+    index: int  # type: ignore[assignment]  # position of the job in `jobs`
     value: Any
     error: str | None
     kind: Kind
@@ -34,7 +37,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one job may take: seconds, and bytes of resident memory."""
+    """The most that one job may use: seconds, and bytes of resident memory."""
 
     seconds: float | None = None
     memory_bytes: int | None = None
@@ -46,8 +49,8 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Needs:
-    """What one job holds while it runs; parts of a CPU or GPU may be shared."""
+class Resources:
+    """CPUs and GPUs that one job occupies; a fraction shares a CPU or GPU."""
 
     cpus: float = 1
     gpus: float = 0
@@ -60,26 +63,26 @@ class Needs:
 
     @property
     def threads(self) -> int:
-        """How many threads may compute in one job."""
+        """Number of threads that one job may use."""
         return max(1, int(self.cpus))
 
 
 NO_LIMITS = Limits()
-ONE_CPU = Needs()
+ONE_CPU = Resources()
 
 
 class Executor(Protocol):
-    """Where jobs run.
+    """Runs jobs.
 
-    An executor keeps these promises (tests/contracts/test_executors.py):
+    Every executor guarantees (tests/contracts/test_executors.py):
 
-    - each job has exactly one outcome, in any order, as soon as it is known;
-    - what goes wrong in a job is its outcome, and the other jobs go on;
-    - jobs are started as there is room for them, so there may be very many;
-    - when the iterator is closed early, what still runs is stopped.
+    - each job has exactly one outcome, yielded as soon as it is known, in any order;
+    - an error in a job becomes its outcome and does not affect other jobs;
+    - jobs start as capacity allows, so there may be very many of them;
+    - closing the iterator early stops the jobs that still run.
 
-    The function and the jobs travel to other processes: the function must stand at the
-    top of a module that can be imported there, and the jobs and values be picklable.
+    The function and the jobs may be sent to other processes: define the function at the
+    top level of an importable module, and use picklable jobs and values.
     """
 
     def map(
@@ -87,15 +90,15 @@ class Executor(Protocol):
         function: Callable[[Any], Any],
         jobs: Sequence[Any],
         *,
-        needs: Needs = ONE_CPU,
+        resources: Resources = ONE_CPU,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Outcome]:
-        """Call the function on each job; yield the outcomes as they come."""
+        """Call the function on each job; yield outcomes as jobs finish."""
         ...
 
 
 def attempt(function: Callable[[Any], Any], job: Any) -> Outcome:
-    """Call the function here; an exception becomes an outcome.
+    """Call the function in this process; return an exception as an outcome.
 
     >>> attempt(len, "four")
     Outcome(index=0, value=4, error=None, kind='done')
@@ -105,26 +108,26 @@ def attempt(function: Callable[[Any], Any], job: Any) -> Outcome:
     try:
         return Outcome(0, function(job), None, "done")
     except (Exception, SystemExit) as error:
-        return raised(error)
+        return error_outcome(error)
 
 
-def raised(error: BaseException) -> Outcome:
-    """Return the outcome of a job that raised this."""
+def error_outcome(error: BaseException) -> Outcome:
+    """Return the outcome of a job that raised `error`."""
     trace = error.__traceback__
-    while trace is not None and _is_ours(trace):
+    while trace is not None and _in_this_package(trace):
         trace = trace.tb_next
     lines = "".join(traceback.format_exception(type(error), error, trace)).splitlines()
     kind: Kind = "memory" if _is_out_of_memory(error) else "failed"
-    return Outcome(0, None, "\n".join(lines[-_LAST_LINES:]), kind)
+    return Outcome(0, None, "\n".join(lines[-_MAX_TRACEBACK_LINES:]), kind)
 
 
-def _is_ours(trace: types.TracebackType) -> bool:
-    room = __name__.rpartition(".")[0]
-    return str(trace.tb_frame.f_globals.get("__name__")).startswith(f"{room}.")
+def _in_this_package(trace: types.TracebackType) -> bool:
+    package = __name__.rpartition(".")[0]
+    return str(trace.tb_frame.f_globals.get("__name__")).startswith(f"{package}.")
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    said = str(error).lower()
+    message = str(error).lower()
     return isinstance(error, MemoryError) or any(
-        words in said for words in _OUT_OF_MEMORY
+        phrase in message for phrase in _OUT_OF_MEMORY
     )

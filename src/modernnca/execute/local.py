@@ -4,22 +4,22 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from modernnca.execute.child import Child, wait_for
+from modernnca.execute.child_process import ChildProcess, wait_for
 from modernnca.execute.executor import (
     NO_LIMITS,
     ONE_CPU,
     Limits,
-    Needs,
     Outcome,
+    Resources,
     attempt,
 )
 
 
 class Here:
-    """One job after the other, in this process.
+    """Runs jobs one after another in this process.
 
-    Nothing can stop a job here: limits are not held, and a crash ends all. Exceptions
-    are outcomes, as everywhere.
+    Limits are not enforced, and a crash ends the program. Exceptions become outcomes,
+    as in every executor.
 
     >>> [outcome.value for outcome in Here().map(len, ["a", "bc"])]
     [1, 2]
@@ -30,25 +30,25 @@ class Here:
         function: Callable[[Any], Any],
         jobs: Sequence[Any],
         *,
-        needs: Needs = ONE_CPU,
+        resources: Resources = ONE_CPU,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Outcome]:
-        """Call the function on each job; yield the outcomes in turn."""
+        """Call the function on each job; yield outcomes in order."""
         for index, job in enumerate(jobs):
             yield attempt(function, job)._replace(index=index)
 
 
 class Pool:
-    """Several jobs at once, each in a fresh process of its own.
+    """Runs several jobs at once on this machine, each in a fresh process.
 
-    Limits are held while somebody waits for the next outcome. A job that needs several
-    CPUs takes as many places of the pool; the GPUs of this machine are shared by all
-    jobs. A function that stands in the main script needs the usual guard,
-    `if __name__ == "__main__":`, around what starts the pool.
+    Limits are enforced while the caller waits for the next outcome. A job that needs
+    several CPUs occupies as many workers; all jobs share the machine's GPUs. If the
+    function is defined in the main script, start the pool under
+    `if __name__ == "__main__":`.
 
     Args:
-        n_workers: how many places there are; by default, as many as cores allow.
-        threads_each: threads that libraries may compute with, for each CPU needed.
+        n_workers: number of workers; by default, as many as the cores allow.
+        threads_each: threads that numerical libraries may use per CPU of a job.
         preload: modules to import once, before the first job of this process.
 
     >>> sorted(outcome.value for outcome in Pool(2).map(len, ["a", "bc", "def"]))
@@ -76,25 +76,25 @@ class Pool:
         function: Callable[[Any], Any],
         jobs: Sequence[Any],
         *,
-        needs: Needs = ONE_CPU,
+        resources: Resources = ONE_CPU,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Outcome]:
-        """Call the function on each job; yield the outcomes as they come."""
-        _check_travels(function)
-        at_once = max(1, int(self.n_workers / needs.cpus))
-        threads = self.threads_each * needs.threads
+        """Call the function on each job; yield outcomes as jobs finish."""
+        _check_picklable(function)
+        n_parallel = max(1, int(self.n_workers / resources.cpus))
+        threads = self.threads_each * resources.threads
         preload = (*self.preload, getattr(function, "__module__", None) or __name__)
         waiting = enumerate(jobs)
-        running: dict[int, Child] = {}
+        running: dict[int, ChildProcess] = {}
         outcomes: list[Outcome] = []
         try:
             while True:
-                # Room is filled first: the caller may take long with an outcome.
-                while len(running) < at_once and (next_job := next(waiting, None)):
+                # Start jobs before yielding: the caller may take long with an outcome.
+                while len(running) < n_parallel and (next_job := next(waiting, None)):
                     index, job = next_job
                     packed = attempt(pickle.dumps, (function, job))
                     if packed.kind == "done":
-                        running[index] = Child(
+                        running[index] = ChildProcess(
                             packed.value,
                             limits=limits,
                             threads=threads,
@@ -117,17 +117,17 @@ class Pool:
                 child.stop()
 
 
-def _check_travels(function: Callable[[Any], Any]) -> None:
+def _check_picklable(function: Callable[[Any], Any]) -> None:
     try:
         pickle.dumps(function)
     except Exception as error:
         raise TypeError(
             f"{function!r} cannot be sent to another process ({error}); "
-            "define it at the top of a module."
+            "define it at the top level of a module."
         ) from error
 
 
 def _n_cores() -> int:
     from joblib import cpu_count  # type: ignore[import-untyped]
 
-    return cpu_count()  # what this process may use, also in a container
+    return cpu_count()  # respects CPU affinity and container limits

@@ -1,4 +1,4 @@
-"""Jobs on a Ray cluster, of which a node may die on the way."""
+"""Jobs on a Ray cluster, robust to the loss of a node."""
 
 import logging
 import os
@@ -9,20 +9,20 @@ from types import ModuleType
 from typing import Any
 
 from modernnca.errors import MissingExtraError
-from modernnca.execute.child import call_within
+from modernnca.execute.child_process import call_in_child
 from modernnca.execute.executor import (
     NO_LIMITS,
     ONE_CPU,
     Limits,
-    Needs,
     Outcome,
+    Resources,
     attempt,
-    raised,
+    error_outcome,
 )
 
 logger = logging.getLogger(__name__)
 
-_LEAST_IN_FLIGHT = 64  # so that an elastic cluster sees that there is work
+_MIN_IN_FLIGHT = 64  # enough for an autoscaler to see that there is work
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -31,17 +31,17 @@ _QUIET = {
 
 
 class Ray:
-    """Jobs on a Ray cluster, each in a child process of a worker.
+    """Runs jobs on a Ray cluster, each in a child process of a worker.
 
-    The child holds the limits and may crash; a worker or a node that is lost is no
-    fault of the job, and Ray runs it again elsewhere. So a job may run twice, but has
-    one outcome. The package must be installed on every node.
+    The child process is subject to the limits and may crash. If a worker or node is
+    lost, Ray runs the job again elsewhere: a job may run twice but has one outcome. The
+    package must be installed on every node.
 
     Args:
         address: None starts a cluster on this machine, which ends with this executor;
-            "auto" joins the one that runs on this machine, "host:port" another one.
-            A connection that this process already has is used.
-        retries: how often a job is run again when its worker or node is lost.
+            "auto" joins the cluster running on this machine, "host:port" another one.
+            An existing connection of this process is reused.
+        retries: how often to rerun a job whose worker or node is lost.
     """
 
     def __init__(self, address: str | None = None, retries: int = 3) -> None:
@@ -56,26 +56,28 @@ class Ray:
         function: Callable[[Any], Any],
         jobs: Sequence[Any],
         *,
-        needs: Needs = ONE_CPU,
+        resources: Resources = ONE_CPU,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Outcome]:
-        """Call the function on each job; yield the outcomes as they come."""
-        ray = self._connected()
-        self._check_node(ray, needs)
-        task = ray.remote(call_within).options(
-            num_cpus=needs.cpus, num_gpus=needs.gpus, max_retries=self.retries
+        """Call the function on each job; yield outcomes as jobs finish."""
+        ray = self._connect()
+        self._check_nodes(ray, resources)
+        task = ray.remote(call_in_child).options(
+            num_cpus=resources.cpus,
+            num_gpus=resources.gpus,
+            max_retries=self.retries,
         )
         settings = {
             "limits": limits,
-            "threads": needs.threads,
+            "threads": resources.threads,
             "preload": (getattr(function, "__module__", None) or __name__,),
         }
         waiting = enumerate(jobs)
-        running: dict[Any, int] = {}  # references of Ray to the places of jobs
+        running: dict[Any, int] = {}  # Ray object reference -> index of the job
         try:
             while True:
-                room = _room(ray, needs)
-                while len(running) < room and (next_job := next(waiting, None)):
+                capacity = _max_in_flight(ray, resources)
+                while len(running) < capacity and (next_job := next(waiting, None)):
                     index, job = next_job
                     packed = attempt(ray.cloudpickle.dumps, (function, job))
                     if packed.kind == "done":
@@ -91,31 +93,31 @@ class Ray:
                 for reference in running:
                     ray.cancel(reference)
 
-    def _check_node(self, ray: ModuleType, needs: Needs) -> None:
-        """Say so when no node can take a job; to a cluster of others one may join."""
-        if any(_fits(node, needs) for node in ray.nodes()):
+    def _check_nodes(self, ray: ModuleType, resources: Resources) -> None:
+        """Raise if no node can ever run a job; warn if a larger node may still join."""
+        if any(_fits(node, resources) for node in ray.nodes()):
             return
-        lack = (
-            f"No node of the Ray cluster has {needs.cpus:g} CPUs and {needs.gpus:g} "
-            "GPUs, which each job needs"
+        problem = (
+            f"No node of the Ray cluster has the {resources.cpus:g} CPUs and "
+            f"{resources.gpus:g} GPUs that each job needs"
         )
         if self._started:
-            raise ValueError(f"{lack}; ask for less, or join a larger cluster.")
-        logger.warning("%s; the jobs wait until one joins.", lack)
+            raise ValueError(f"{problem}; request less, or join a larger cluster.")
+        logger.warning("%s; the jobs wait until such a node joins.", problem)
 
     def _outcome(self, ray: ModuleType, reference: Any) -> Outcome:
         try:
             return ray.get(reference)
         except ray.exceptions.RayTaskError as error:  # the call could not be made
-            return raised(error)
-        except ray.exceptions.OutOfMemoryError as error:  # of the node, by Ray's watch
-            return raised(error)._replace(kind="memory")
+            return error_outcome(error)
+        except ray.exceptions.OutOfMemoryError as error:  # from Ray's memory monitor
+            return error_outcome(error)._replace(kind="memory")
         except ray.exceptions.RayError as error:
-            lost = f"The worker or its node was lost; {self.retries} retries were made."
+            lost = f"The worker or its node was lost, after {self.retries} retries."
             return Outcome(0, None, f"{lost}\n{error}", "died")
 
-    def _connected(self) -> ModuleType:
-        """Return ray, connected to the cluster; one that is started ends with us."""
+    def _connect(self) -> ModuleType:
+        """Return the module `ray`, connected to the cluster."""
         try:
             import ray
         except ImportError as error:
@@ -135,33 +137,33 @@ class Ray:
             self._started = True
             weakref.finalize(self, ray.shutdown)
         else:
-            _check_answers(self.address)
+            _check_reachable(self.address)
             ray.init(self.address, **quiet)
         return ray
 
 
-def _check_answers(address: str) -> None:
-    """Raise unless something listens there; Ray itself would wait for minutes."""
+def _check_reachable(address: str) -> None:
+    """Raise if nothing listens at the address; Ray itself would wait for minutes."""
     from ray._private.services import canonicalize_bootstrap_address
 
     try:
-        place = canonicalize_bootstrap_address(address.removeprefix("ray://"))
-        if place is not None:
-            host, _, port = place.rpartition(":")
+        resolved = canonicalize_bootstrap_address(address.removeprefix("ray://"))
+        if resolved is not None:
+            host, _, port = resolved.rpartition(":")
             socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
     except (OSError, ValueError) as error:
         raise ConnectionError(
-            f"No Ray cluster answers at address {address!r}; start one with "
-            "`ray start --head`, or give no address to start one for this run."
+            f"No Ray cluster responds at address {address!r}; start one with "
+            "`ray start --head`, or omit the address to start one for this run."
         ) from error
 
 
-def _room(ray: ModuleType, needs: Needs) -> int:
-    """Return how many jobs may be under way: twice what can run, or some at least."""
-    n_at_once = int(ray.cluster_resources().get("CPU", 0) / needs.cpus)
-    return max(_LEAST_IN_FLIGHT, 2 * n_at_once)
+def _max_in_flight(ray: ModuleType, resources: Resources) -> int:
+    """Return how many jobs to submit at once: twice what the cluster can run."""
+    n_parallel = int(ray.cluster_resources().get("CPU", 0) / resources.cpus)
+    return max(_MIN_IN_FLIGHT, 2 * n_parallel)
 
 
-def _fits(node: dict[str, Any], needs: Needs) -> bool:
+def _fits(node: dict[str, Any], resources: Resources) -> bool:
     has = node["Resources"] if node["Alive"] else {}
-    return has.get("CPU", 0) >= needs.cpus and has.get("GPU", 0) >= needs.gpus
+    return has.get("CPU", 0) >= resources.cpus and has.get("GPU", 0) >= resources.gpus

@@ -1,9 +1,9 @@
-"""The trials of one search: given out one by one, written down as they end.
+"""The trials of one search: handed out one at a time and recorded as they end.
 
-Each trial has a place, 0 to n - 1, and what is drawn for it follows from the seed, the
-place and the trials that ended before. In a folder, the ledger outlives its process and
-is shared: a process holds a lock while it lives, so that the places of the dead are
-known at once, and given out again.
+Each trial has a number (`place`), 0 to n - 1. Its settings follow from the seed, its
+place and the trials that ended before it. With a storage folder, the ledger outlives
+its process and can be shared: each process holds a lock while it is alive, so the
+trials of a dead process are found at once and handed out again.
 """
 
 import os
@@ -22,40 +22,40 @@ from modernnca._named import named
 from modernnca.errors import MissingExtraError
 from modernnca.tune.space import Space, draw
 
-_DEATHS = 2  # a place at which so many processes died is not given out again
-_WARM_UP = 10  # no trial is pruned before this step
+_MAX_DEATHS = 2  # after so many dead processes, a trial counts as failed
+_WARM_UP_STEPS = 10  # no trial is pruned before this step
 
 State = Literal["done", "pruned", "failed"]
 
 
 class Trial(NamedTuple):
-    """One try: what was tried, and what came of it."""
+    """A trial that has ended: its settings and its result."""
 
     place: int
     settings: dict[str, Any]
-    score: float | None  # of a "pruned" trial the last that it reported
+    score: float | None  # of a "pruned" trial, the last score that it reported
     state: State
     error: str | None  # why it "failed"
     seconds: float
 
 
-class Claim(NamedTuple):
-    """A trial to be run, by whoever claimed it."""
+class TrialHandle(NamedTuple):
+    """A trial that this process has claimed and is about to run."""
 
     settings: dict[str, Any]
-    running: Any  # Optuna's trial
+    optuna_trial: Any
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is searched for; all that a process needs to take part."""
+class SearchSpec:
+    """The definition of a search: all that a process needs to join it."""
 
     space: Space
     seed: int = 0
     direction: str = "maximize"
-    start: dict[str, Any] | None = None  # the settings of place 0
+    start: dict[str, Any] | None = None  # settings of the first trial
     pruner: str = "median"
-    belongs_to: str = ""  # tells this search from others, if the rest does not
+    fingerprint: str = ""  # identifies the data and the objective
     storage: Path | None = None
     name: str = "study"
 
@@ -63,37 +63,41 @@ class Question:
         named("direction", self.direction, dict.fromkeys(("maximize", "minimize")))
         named("pruner", self.pruner, PRUNERS)
         if not self.space:
-            raise ValueError("The search space is empty; name something to search.")
-        lacking = [
+            raise ValueError(
+                "The search space is empty; give it at least one setting to search."
+            )
+        missing = [
             name for name in self.space if name not in (self.start or self.space)
         ]
-        if lacking:
+        if missing:
             raise ValueError(
-                f"The settings to start with lack {', '.join(lacking)}; "
-                "say a value for each name of the space, or give no start."
+                f"The start settings lack {', '.join(missing)}; give a value for each "
+                "name of the space, or omit start."
             )
 
     @property
     def signature(self) -> str:
-        """A text that differs where answers may not be mixed."""
-        same = (self.space, self.seed, self.direction, self.start, self.belongs_to)
-        return repr(same)
+        """A text that differs between searches whose trials must not be mixed."""
+        parts = (self.space, self.seed, self.direction, self.start, self.fingerprint)
+        return repr(parts)
 
     def file(self, ending: str) -> Path:
-        """A file of this search in the folder."""
+        """Return the path of a file of this search in the storage folder."""
         assert self.storage is not None
         return Path(self.storage) / f"{quote(self.name, safe=' ')}.{ending}"
 
 
 def _median(optuna: Any) -> Any:
-    """Give up on who is below the median of the others at the same step."""
-    return optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=_WARM_UP)
+    """Prune trials below the median of all trials at the same step."""
+    return optuna.pruners.MedianPruner(
+        n_startup_trials=5, n_warmup_steps=_WARM_UP_STEPS
+    )
 
 
 def _halving(optuna: Any) -> Any:
-    """Let the best quarter go on, again and again."""
+    """Keep the best quarter of the trials at each rung."""
     return optuna.pruners.SuccessiveHalvingPruner(
-        min_resource=_WARM_UP, reduction_factor=4
+        min_resource=_WARM_UP_STEPS, reduction_factor=4
     )
 
 
@@ -110,17 +114,17 @@ PRUNERS: dict[str, Callable[[Any], Any]] = {
 
 @dataclass
 class Ledger:
-    """The trials of one search, open while the block runs.
+    """The trials of one search; use it as a context manager.
 
     >>> from modernnca.tune.space import Float
-    >>> with Ledger(Question({"x": Float(0, 1)}, start={"x": 0.5})) as ledger:
-    ...     claim = ledger.claim(n_trials=1)
-    ...     ledger.end(claim, score=claim.settings["x"])
+    >>> with Ledger(SearchSpec({"x": Float(0, 1)}, start={"x": 0.5})) as ledger:
+    ...     handle = ledger.claim(n_trials=1)
+    ...     ledger.end(handle, score=handle.settings["x"])
     ...     ledger.claim(n_trials=1), ledger.trials()[0][:4]
     (None, (0, {'x': 0.5}, 0.5, 'done'))
     """
 
-    question: Question
+    spec: SearchSpec
     _worker: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __enter__(self) -> "Ledger":
@@ -128,7 +132,7 @@ class Ledger:
         self._verbosity = self._optuna.logging.get_verbosity()
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
         self._lock: AbstractContextManager[Any] = nullcontext()
-        self._alive: Any = None
+        self._worker_lock: Any = None  # held while this process is alive
         try:
             self._open()
         except BaseException:
@@ -137,159 +141,163 @@ class Ledger:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._alive is not None:
-            self._alive.release()
-            Path(self._alive.lock_file).unlink(missing_ok=True)
+        if self._worker_lock is not None:
+            self._worker_lock.release()
+            Path(self._worker_lock.lock_file).unlink(missing_ok=True)
         self._optuna.logging.set_verbosity(self._verbosity)
 
-    def claim(self, n_trials: int) -> Claim | None:
-        """Take the first of `n_trials` places that is free; None if there is none."""
-        asked = self.question
+    def claim(self, n_trials: int) -> TrialHandle | None:
+        """Claim the first of `n_trials` places that is free; None if all are taken."""
+        spec, states = self.spec, self._optuna.trial.TrialState
         with self._lock:
-            self._bury()
-            taken = {place for place, _ in self._counted(running=True)}
+            self._fail_dead_trials()
+            taken = {place for place, _ in self._final_trials()}
+            taken |= {t.user_attrs.get("place") for t in self._trials(states.RUNNING)}
             place = next((p for p in range(n_trials) if p not in taken), None)
             if place is None:
                 return None
-            starts = place == 0 and asked.start is not None
-            if starts and not self._read(self._optuna.trial.TrialState.WAITING):
-                self._study.enqueue_trial(self._drawn_at_start())
+            starts = place == 0 and spec.start is not None
+            if starts and not self._trials(states.WAITING):
+                self._study.enqueue_trial(self._start_params())
             self._study.sampler = self._sampler(place)
-            running = self._study.ask()
-            running.set_user_attr("worker", self._worker)
-            running.set_user_attr("place", place)
+            trial = self._study.ask()
+            trial.set_user_attr("worker", self._worker)
+            trial.set_user_attr("place", place)
         if not starts:
-            return Claim(draw(asked.space, running), running)
-        assert asked.start is not None
-        # What lies outside of the space is tried, but nothing is learned from it.
-        draw(self._known_at_start(), running)
-        return Claim(dict(asked.start), running)
+            return TrialHandle(draw(spec.space, trial), trial)
+        assert spec.start is not None
+        # Start settings outside the space are run, but the sampler does not see them.
+        draw(self._start_space(), trial)
+        return TrialHandle(dict(spec.start), trial)
 
-    def report(self, claim: Claim, step: int, score: float) -> bool:
-        """Write down how a trial is doing; True if it had better end."""
-        claim.running.report(float(score), step)
+    def report(self, handle: TrialHandle, step: int, score: float) -> bool:
+        """Record an intermediate score; return whether to prune the trial."""
+        handle.optuna_trial.report(float(score), step)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # numpy, of NaN alone
-            return bool(claim.running.should_prune())
+            warnings.simplefilter("ignore", RuntimeWarning)  # numpy, if all are NaN
+            return bool(handle.optuna_trial.should_prune())
 
-    def end(self, claim: Claim, score: float | None = None, error: str = "") -> None:
-        """Write down how a trial ended: with a score, an error, or pruned."""
+    def end(
+        self, handle: TrialHandle, score: float | None = None, error: str = ""
+    ) -> None:
+        """Record the end of a trial: with a score, with an error, or pruned."""
         states = self._optuna.trial.TrialState
         if score is not None:
-            self._study.tell(claim.running, score)
+            self._study.tell(handle.optuna_trial, score)
         elif error:
-            claim.running.set_user_attr("error", error)
-            self._study.tell(claim.running, state=states.FAIL)
+            handle.optuna_trial.set_user_attr("error", error)
+            self._study.tell(handle.optuna_trial, state=states.FAIL)
         else:
-            self._study.tell(claim.running, state=states.PRUNED)
+            self._study.tell(handle.optuna_trial, state=states.PRUNED)
 
-    def leave(self, claim: Claim) -> None:
-        """Give a place back: its trial was not run to an end."""
-        claim.running.set_user_attr("left", True)
-        self._study.tell(claim.running, state=self._optuna.trial.TrialState.FAIL)
+    def release(self, handle: TrialHandle) -> None:
+        """Give back a trial that did not run to its end, to be claimed again."""
+        handle.optuna_trial.set_user_attr("left", True)
+        self._study.tell(handle.optuna_trial, state=self._optuna.trial.TrialState.FAIL)
 
     def trials(self) -> list[Trial]:
-        """All that ended so far, by place."""
+        """Return the trials that have ended, by place."""
         with self._lock:
-            self._bury()
-        ended = sorted(self._counted(), key=lambda counted: counted[0])
-        return [self._plain(place, trial) for place, trial in ended]
+            self._fail_dead_trials()
+        final = sorted(self._final_trials(), key=lambda pair: pair[0])
+        return [self._to_trial(place, trial) for place, trial in final]
 
     def _open(self) -> None:
-        optuna, asked = self._optuna, self.question
+        optuna, spec = self._optuna, self.spec
         try:
             storage = (
                 optuna.storages.InMemoryStorage()
-                if asked.storage is None
+                if spec.storage is None
                 else self._open_folder()
             )
             with self._lock:
                 self._study = optuna.create_study(
                     storage=storage,
-                    study_name=asked.name,
-                    direction=asked.direction,
-                    pruner=PRUNERS[asked.pruner](optuna),
+                    study_name=spec.name,
+                    direction=spec.direction,
+                    pruner=PRUNERS[spec.pruner](optuna),
                     load_if_exists=True,
                 )
                 signature = self._study.user_attrs.get("signature")
                 if signature is None:
-                    self._study.set_user_attr("signature", asked.signature)
+                    self._study.set_user_attr("signature", spec.signature)
         except (ValueError, KeyError) as error:
             raise ValueError(
-                f"The search in {str(asked.file('journal'))!r} cannot be read "
-                f"({error}); move that file away to begin anew."
+                f"The search in {str(spec.file('journal'))!r} cannot be read "
+                f"({error}); move that file away to start over."
             ) from error
-        if signature not in (None, asked.signature):
+        if signature not in (None, spec.signature):
             raise ValueError(
-                f"The folder {str(asked.storage)!r} holds another search (other data, "
-                "settings, space or seed); empty it or name another."
+                f"The folder {str(spec.storage)!r} holds another search (different "
+                "data, settings, space or seed); empty it or choose another folder."
             )
 
     def _open_folder(self) -> Any:
-        """Open the journal of the search, and show that this process lives."""
+        """Open the journal of the search and take this process's lock."""
         from filelock import FileLock
 
-        asked, journal = self.question, self._optuna.storages.journal
-        folder, path = Path(asked.storage or ""), asked.file("journal")
+        spec, journal = self.spec, self._optuna.storages.journal
+        folder, path = Path(spec.storage or ""), spec.file("journal")
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(f"{str(folder)!r} is a file; name a folder.")
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(asked.file("lock"))
+        lock = FileLock(spec.file("lock"))
         with lock:
-            _mend(path)
-        self._alive = FileLock(asked.file(self._worker))
-        self._alive.acquire()
-        # The lock may be taken again by who has it, so claims and the journal share it.
+            _drop_partial_line(path)
+        self._worker_lock = FileLock(spec.file(self._worker))
+        self._worker_lock.acquire()
+        # The lock is reentrant, so claims and the journal can share it.
         self._lock = lock
         return self._optuna.storages.JournalStorage(
             journal.JournalFileBackend(str(path), lock_obj=lock)
         )
 
     def _sampler(self, place: int) -> Any:
-        """TPE, which learns which settings go well together.
+        """Return a TPE sampler that models the settings jointly.
 
         PAPER: TALENT models each setting by itself (Optuna's default at the time).
         """
-        seed = np.random.SeedSequence([self.question.seed, place]).generate_state(1)
+        seed = np.random.SeedSequence([self.spec.seed, place]).generate_state(1)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # in Optuna 4 these are called experimental
+            warnings.simplefilter("ignore")  # Optuna 4 calls these two experimental
             return self._optuna.samplers.TPESampler(
                 seed=int(seed[0]), multivariate=True, constant_liar=True
             )
 
-    def _known_at_start(self) -> Space:
-        """The part of the space in which the first settings lie."""
-        start = self.question.start or {}
-        space = self.question.space.items()
+    def _start_space(self) -> Space:
+        """Return the domains that contain their start value."""
+        start = self.spec.start or {}
+        space = self.spec.space.items()
         return {n: d for n, d in space if n in start and d.holds(start[n])}
 
-    def _drawn_at_start(self) -> dict[str, Any]:
-        start = self.question.start or {}
-        drawn: dict[str, Any] = {}
-        for name, domain in self._known_at_start().items():
-            drawn |= domain.drawn(name, start[name])
-        return drawn
+    def _start_params(self) -> dict[str, Any]:
+        """Return the start settings as parameters of an Optuna trial."""
+        start = self.spec.start or {}
+        params: dict[str, Any] = {}
+        for name, domain in self._start_space().items():
+            params |= domain.to_params(name, start[name])
+        return params
 
-    def _read(self, *states: Any) -> list[Any]:
+    def _trials(self, *states: Any) -> list[Any]:
         return self._study.get_trials(deepcopy=False, states=states)
 
-    def _bury(self) -> None:
-        """Let the trials of dead processes be over; call it with the lock."""
+    def _fail_dead_trials(self) -> None:
+        """Mark the trials of dead processes as failed; requires the lock."""
         states = self._optuna.trial.TrialState
-        for trial in self._read(states.RUNNING):
-            if not self._lives(trial.user_attrs.get("worker")):
-                with suppress(ValueError, RuntimeError):  # it ended meanwhile
+        for trial in self._trials(states.RUNNING):
+            if not self._is_alive(trial.user_attrs.get("worker")):
+                with suppress(ValueError, RuntimeError):  # it has ended meanwhile
                     self._study.tell(trial.number, state=states.FAIL)
 
-    def _lives(self, worker: str | None) -> bool:
-        """Whether a process still holds its lock."""
+    def _is_alive(self, worker: str | None) -> bool:
+        """Return whether a process still holds its lock."""
         if worker == self._worker:
             return True
-        if worker is None or self.question.storage is None:
-            return False  # it died between two lines of `claim`
+        if worker is None or self.spec.storage is None:
+            return False  # it died inside `claim`
         from filelock import FileLock, Timeout
 
-        path = self.question.file(worker)
+        path = self.spec.file(worker)
         try:
             with FileLock(path, timeout=0):
                 path.unlink(missing_ok=True)
@@ -297,44 +305,42 @@ class Ledger:
             return True
         return False
 
-    def _counted(self, *, running: bool = False) -> list[tuple[int, Any]]:
-        """Places and trials that need not be run; of the lost, those lost for good."""
-        states, counted = self._optuna.trial.TrialState, []
+    def _final_trials(self) -> list[tuple[int, Any]]:
+        """Return (place, trial) for each trial that will not be run again."""
+        states = self._optuna.trial.TrialState
+        final: list[tuple[int, Any]] = []
         lost: dict[int, list[Any]] = {}
-        for trial in self._read(states.COMPLETE, states.PRUNED, states.FAIL):
+        for trial in self._trials(states.COMPLETE, states.PRUNED, states.FAIL):
             place = trial.user_attrs.get("place")
             if trial.state != states.FAIL or "error" in trial.user_attrs:
-                counted.append((place, trial))
+                final.append((place, trial))
             elif place is not None and "left" not in trial.user_attrs:
-                lost[place] = [*lost.get(place, ()), trial]
-        counted += [(p, died[-1]) for p, died in lost.items() if len(died) >= _DEATHS]
-        if running:
-            now = self._read(states.RUNNING)
-            counted += [(trial.user_attrs.get("place"), trial) for trial in now]
-        return counted
+                lost.setdefault(place, []).append(trial)
+        final += [(p, died[-1]) for p, died in lost.items() if len(died) >= _MAX_DEATHS]
+        return final
 
-    def _plain(self, place: int, trial: Any) -> Trial:
+    def _to_trial(self, place: int, trial: Any) -> Trial:
         states = self._optuna.trial.TrialState
         names: dict[Any, State] = {states.COMPLETE: "done", states.PRUNED: "pruned"}
         state, error = names.get(trial.state, "failed"), trial.user_attrs.get("error")
         if state == "failed" and error is None:
-            error = f"The process that ran it died, {_DEATHS} times."
-        settings = dict(self.question.start or {}) if place == 0 else {}
-        with suppress(ValueError):  # it died before all was drawn
-            drawn = self._optuna.trial.FixedTrial(trial.params)
-            settings = settings or draw(self.question.space, drawn)
+            error = f"The process running this trial died {_MAX_DEATHS} times."
+        settings = dict(self.spec.start or {}) if place == 0 else {}
+        with suppress(ValueError):  # it died before all settings were drawn
+            fixed = self._optuna.trial.FixedTrial(trial.params)
+            settings = settings or draw(self.spec.space, fixed)
         seconds = trial.duration.total_seconds() if trial.duration else 0.0
         return Trial(place, settings, trial.value, state, error, seconds)
 
 
-def _mend(path: Path) -> None:
-    """Cut off a line that was left unfinished; call it with the lock."""
+def _drop_partial_line(path: Path) -> None:
+    """Truncate an incomplete last line of the journal; requires the lock."""
     if not path.exists():
         return
     content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        os.truncate(path, whole)
+    complete = content.rfind(b"\n") + 1
+    if complete < len(content):
+        os.truncate(path, complete)
 
 
 def _import_optuna() -> Any:
@@ -343,6 +349,6 @@ def _import_optuna() -> Any:
         import optuna.storages.journal
     except ImportError as error:
         raise MissingExtraError(
-            'To search for settings Optuna is needed: pip install "modernnca[tune]"'
+            'Tuning needs Optuna: pip install "modernnca[tune]"'
         ) from error
     return optuna

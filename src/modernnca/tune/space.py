@@ -1,4 +1,4 @@
-"""A search space is data: names, and the domain of values that each may take."""
+"""Search spaces as data: a domain of values for each name."""
 
 import math
 from collections.abc import Sequence
@@ -6,34 +6,34 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Drawer(Protocol):
-    """Who draws values: a trial of Optuna, or one that repeats what was drawn."""
+class Suggester(Protocol):
+    """Draws values: an Optuna `Trial` or `FixedTrial`."""
 
     def suggest_int(
         self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
     ) -> int:
-        """Draw a whole number."""
+        """Draw an integer."""
 
     def suggest_float(
         self, name: str, low: float, high: float, *, log: bool = False
     ) -> float:
-        """Draw a number."""
+        """Draw a float."""
 
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
-        """Draw one of several."""
+        """Draw one of the choices."""
 
 
 class Domain(Protocol):
-    """Values that something may take."""
+    """A set of values to draw from."""
 
-    def suggest(self, trial: Drawer, name: str) -> Any:
+    def suggest(self, trial: Suggester, name: str) -> Any:
         """Draw a value."""
 
     def holds(self, value: Any) -> bool:
-        """Whether it is one of the values."""
+        """Return whether the value is in the domain."""
 
-    def drawn(self, name: str, value: Any) -> dict[str, Any]:
-        """What a trial has drawn if `suggest` gave this value."""
+    def to_params(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the parameters of a trial in which `suggest` returns this value."""
 
 
 Space = dict[str, Domain]
@@ -41,9 +41,9 @@ Space = dict[str, Domain]
 
 @dataclass(frozen=True)
 class Int:
-    """Whole numbers from `low` to `high`, both included, in steps.
+    """Integers from `low` to `high`, both included, in steps.
 
-    With `log`, numbers of every size are drawn alike.
+    With `log`, values are drawn uniformly on a log scale.
     """
 
     low: int
@@ -52,70 +52,70 @@ class Int:
     step: int | None = None
 
     def __post_init__(self) -> None:
-        _check_ends(self, self.low, self.high, log=self.log)
-        if not (_is_whole(self.low) and _is_whole(self.high)):
-            raise ValueError(f"{self} must have whole numbers as ends; else use Float.")
+        _check_bounds(self, self.low, self.high, log=self.log)
+        if not (_is_integer(self.low) and _is_integer(self.high)):
+            raise ValueError(f"{self} needs integer bounds; otherwise use Float.")
         if self.step is None:
             return
         if self.log:
             raise ValueError(f"{self} has both log and a step; choose one.")
         if self.step < 1 or (self.high - self.low) % self.step:
-            raise ValueError(f"{self} must have a step that leads from low to high.")
+            raise ValueError(f"{self} needs a step that divides high - low.")
 
-    def suggest(self, trial: Drawer, name: str) -> int:
-        """Draw a whole number."""
+    def suggest(self, trial: Suggester, name: str) -> int:
+        """Draw an integer."""
         step = 1 if self.step is None else self.step
         return trial.suggest_int(name, self.low, self.high, step=step, log=self.log)
 
     def holds(self, value: Any) -> bool:
-        """Whether it is a whole number of the range, on a step."""
-        if not (_is_whole(value) and self.low <= value <= self.high):
+        """Return whether the value is an integer in the range, on a step."""
+        if not (_is_integer(value) and self.low <= value <= self.high):
             return False
         return bool((value - self.low) % (self.step or 1) == 0)
 
-    def drawn(self, name: str, value: Any) -> dict[str, Any]:
-        """The number under its name."""
+    def to_params(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the value under its name."""
         return {name: int(value)}
 
 
 @dataclass(frozen=True)
 class Float:
-    """Numbers from `low` to `high`, all alike."""
+    """Floats from `low` to `high`, drawn uniformly."""
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        _check_ends(self, self.low, self.high, log=False)
+        _check_bounds(self, self.low, self.high, log=False)
 
-    def suggest(self, trial: Drawer, name: str) -> float:
-        """Draw a number."""
+    def suggest(self, trial: Suggester, name: str) -> float:
+        """Draw a float."""
         return trial.suggest_float(name, self.low, self.high)
 
     def holds(self, value: Any) -> bool:
-        """Whether it is a number of the range."""
+        """Return whether the value is a number in the range."""
         return _is_number(value) and self.low <= value <= self.high
 
-    def drawn(self, name: str, value: Any) -> dict[str, Any]:
-        """The number under its name."""
+    def to_params(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the value under its name."""
         return {name: float(value)}
 
 
 @dataclass(frozen=True)
 class LogFloat(Float):
-    """Numbers from `low` to `high`; those of every size are drawn alike.
+    """Floats from `low` to `high`, drawn uniformly on a log scale.
 
     >>> LogFloat(0, 1)
     Traceback (most recent call last):
     ...
-    ValueError: LogFloat(low=0, high=1) must begin above 0, since sizes are drawn.
+    ValueError: LogFloat(low=0, high=1) needs low above 0 for a log scale.
     """
 
     def __post_init__(self) -> None:
-        _check_ends(self, self.low, self.high, log=True)
+        _check_bounds(self, self.low, self.high, log=True)
 
-    def suggest(self, trial: Drawer, name: str) -> float:
-        """Draw a number by its logarithm."""
+    def suggest(self, trial: Suggester, name: str) -> float:
+        """Draw a float on a log scale."""
         return trial.suggest_float(name, self.low, self.high, log=True)
 
 
@@ -131,62 +131,62 @@ class Choice:
 
     def __post_init__(self) -> None:
         if isinstance(self.options, str) or not len(self.options):
-            raise ValueError(f"{self} must have a sequence of one option at least.")
+            raise ValueError(f"{self} needs a sequence of at least one option.")
         object.__setattr__(self, "options", tuple(self.options))
 
-    def suggest(self, trial: Drawer, name: str) -> Any:
-        """Draw an option, by its place: so it may be of any type."""
-        places = tuple(range(len(self.options)))
-        return self.options[trial.suggest_categorical(name, places)]
+    def suggest(self, trial: Suggester, name: str) -> Any:
+        """Draw an option by its index, so that options may be of any type."""
+        indices = tuple(range(len(self.options)))
+        return self.options[trial.suggest_categorical(name, indices)]
 
     def holds(self, value: Any) -> bool:
-        """Whether it is an option."""
-        return self._place(value) is not None
+        """Return whether the value is an option."""
+        return self._index(value) is not None
 
-    def drawn(self, name: str, value: Any) -> dict[str, Any]:
-        """The place of the option."""
-        return {name: self._place(value)}
+    def to_params(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the index of the option."""
+        return {name: self._index(value)}
 
-    def _place(self, value: Any) -> int | None:
-        for place, option in enumerate(self.options):
+    def _index(self, value: Any) -> int | None:
+        for index, option in enumerate(self.options):
             if type(option) is type(value) and option == value:  # True is not 1
-                return place
+                return index
         return None
 
 
 @dataclass(frozen=True)
 class Maybe:
-    """The default, or a value of the domain; before anything is known, half and half.
+    """The default or a value of the domain, at first with probability one half each.
 
-    The domain may hold the default too, as in "no blocks, or 0 to 2".
+    The domain may contain the default too, as in "no blocks, or 0 to 2".
     """
 
     domain: Domain
     default: Any
 
-    def suggest(self, trial: Drawer, name: str) -> Any:
-        """Draw whether, and if so what."""
-        if trial.suggest_categorical(_whether(name), (False, True)):
+    def suggest(self, trial: Suggester, name: str) -> Any:
+        """Draw whether to leave the default, and if so a value of the domain."""
+        if trial.suggest_categorical(_switch(name), (False, True)):
             return self.domain.suggest(trial, name)
         return self.default
 
     def holds(self, value: Any) -> bool:
-        """Whether it is the default or of the domain."""
+        """Return whether the value is the default or in the domain."""
         return bool(value == self.default) or self.domain.holds(value)
 
-    def drawn(self, name: str, value: Any) -> dict[str, Any]:
-        """Whether, and if so what."""
+    def to_params(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the switch and, unless it is the default, the value."""
         if value == self.default:
-            return {_whether(name): False}
-        return {_whether(name): True, **self.domain.drawn(name, value)}
+            return {_switch(name): False}
+        return {_switch(name): True, **self.domain.to_params(name, value)}
 
 
-def draw(space: Space, trial: Drawer) -> dict[str, Any]:
+def draw(space: Space, trial: Suggester) -> dict[str, Any]:
     """Draw a value for each name."""
     return {name: domain.suggest(trial, name) for name, domain in space.items()}
 
 
-def _whether(name: str) -> str:
+def _switch(name: str) -> str:
     return f"{name}?"
 
 
@@ -194,13 +194,13 @@ def _is_number(value: Any) -> bool:
     return hasattr(value, "__float__") and not isinstance(value, bool)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
-def _check_ends(domain: Domain, low: float, high: float, *, log: bool) -> None:
-    """Say so if nothing lies between the ends."""
+def _check_bounds(domain: Domain, low: float, high: float, *, log: bool) -> None:
+    """Raise if the range is empty or unbounded."""
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise ValueError(f"{domain} must have a finite low that is not above its high.")
+        raise ValueError(f"{domain} needs finite bounds with low not above high.")
     if log and low <= 0:
-        raise ValueError(f"{domain} must begin above 0, since sizes are drawn.")
+        raise ValueError(f"{domain} needs low above 0 for a log scale.")

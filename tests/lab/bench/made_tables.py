@@ -22,8 +22,8 @@ def make_frame(n_rows=50, seed=0):
     return frame
 
 
-def make_house(data, folder="toys", *, frame=None, splits=None, **info):
-    """Write a house folder; `info` overrides what info.json says."""
+def make_parquet_folder(data, folder="toys", *, frame=None, splits=None, **info):
+    """Write a folder with data.parquet; `info` overrides its info.json."""
     path = data / folder
     path.mkdir()
     frame = make_frame() if frame is None else frame

@@ -91,8 +91,8 @@ def test_a_hostile_file_runs_nothing(tmp_path, wrap, protocol):
         load_array(path)
     assert not mark.exists()
     assert str(error.value) == (
-        f"Cannot read {str(path)!r}: it asks for posix.mkdir; save it again with text "
-        "and numbers only, or the table as CSV or Parquet."
+        f"Cannot read {str(path)!r}: its pickle uses posix.mkdir; save it with text "
+        "and numbers only, or save the table as CSV or Parquet."
     )
 
 
@@ -106,23 +106,23 @@ def test_a_hostile_file_runs_nothing(tmp_path, wrap, protocol):
     ],
 )
 def test_names_beyond_arrays_are_refused(tmp_path, asked):
-    with pytest.raises(TableError, match=r"it asks for "):
+    with pytest.raises(TableError, match=r"its pickle uses "):
         load_array(write_npy(tmp_path / "a.npy", asked))
 
 
 def test_parts_of_numpy_that_are_admitted_are_not_numpys(tmp_path):
     """The names an array needs may be called with anything: they only remember."""
     calls = b"cnumpy\ndtype\n(S'O8'\nI0\nI1\ntR."
-    with pytest.raises(TableError, match=r"it does not hold an array"):
+    with pytest.raises(TableError, match=r"it does not contain an array"):
         load_array(write_npy(tmp_path / "a.npy", calls))
 
 
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ([["a"], "b"], "it holds a cell of the type list"),
-        ([b"bytes", "b"], "it holds a cell of the type bytes"),
-        ([{"a": 1}, "b"], "it holds a cell of the type dict"),
+        ([["a"], "b"], "it contains a cell of type list"),
+        ([b"bytes", "b"], "it contains a cell of type bytes"),
+        ([{"a": 1}, "b"], "it contains a cell of type dict"),
     ],
 )
 def test_cells_that_are_neither_text_nor_numbers_are_refused(tmp_path, cells, reason):

@@ -99,7 +99,7 @@ def test_columns_that_only_look_like_numbers_of_rows_are_left(cells):
 def test_constant_columns_are_found(cells):
     faults = found(make(one=cells, two=cells))
     assert [*faults] == ["constant"]
-    assert faults["constant"].text == "2 columns hold one value only: 'one', 'two'."
+    assert faults["constant"].text == "2 columns are constant: 'one', 'two'."
     assert faults["constant"].count == 2
 
 
@@ -123,7 +123,7 @@ def test_a_column_that_tells_the_target_is_found(task, leak):
     dataset = make(3000, task=task, secret=leak)
     faults = found(dataset)
     assert [*faults] == ["leak"]
-    assert "The column 'secret' alone tells " in faults["leak"].text
+    assert "The column 'secret' alone explains " in faults["leak"].text
     assert faults["leak"].share > 0.95
 
 
@@ -150,7 +150,7 @@ def test_a_leak_in_a_wide_table_is_found_and_the_choice_of_columns_said(task):
     faults = found(Dataset("made", task, wide, y))
     assert {*faults} == {"sampled", "leak"}
     assert faults["sampled"].text == (
-        "Leaks of the target were looked for in 200 of 901 columns, those with the "
+        "Target leaks were searched in 200 of 901 columns, those with the "
         "largest differences of means."
     )
     assert "'secret'" in faults["leak"].text
@@ -177,7 +177,7 @@ def test_rows_without_a_target_are_counted():
     faults = found(make(y=y))
     assert [*faults] == ["missing-target"]
     assert faults["missing-target"].text == (
-        "100 of 400 rows have no target and are in no part."
+        "100 of 400 rows have no target and are left out."
     )
     assert faults["missing-target"].share == 0.25
 

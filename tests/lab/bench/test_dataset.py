@@ -52,7 +52,7 @@ def test_targets_are_numbers_or_labels():
 
 
 def test_text_is_no_number():
-    with pytest.raises(TableError, match="'y' of t is not all numbers"):
+    with pytest.raises(TableError, match="'y' of t is not numeric"):
         target_values(pd.Series(["a", "1"], name="y"), task="regression", source="t")
 
 
@@ -60,7 +60,7 @@ def test_a_target_of_gaps_is_refused():
     with pytest.raises(TableError) as error:
         target_values(pd.Series([None, None], name="y"), task="binclass", source="t")
     assert str(error.value) == (
-        "The target 'y' of t is missing in every row; name another column."
+        "The target 'y' of t is missing in every row; choose another column."
     )
 
 

@@ -39,14 +39,14 @@ def test_a_target_must_be_named(tmp_path):
     with pytest.raises(TableError) as error:
         read_file(f"{tmp_path}/a.csv")
     assert str(error.value) == (
-        f"'{tmp_path}/a.csv' does not say which column is the target; write "
-        f"'{tmp_path}/a.csv:kind', for example."
+        f"'{tmp_path}/a.csv' has no target column; write, for example, "
+        f"'{tmp_path}/a.csv:kind'."
     )
 
 
 def test_a_wrong_target_is_answered_with_the_closest(tmp_path):
     make_frame().to_csv(tmp_path / "a.csv", index=False)
-    with pytest.raises(TableError, match=r"'colour', which is no .* mean 'color'?"):
+    with pytest.raises(TableError, match=r"The target 'colour' of .* mean 'color'?"):
         read_file(f"{tmp_path}/a.csv:colour")
 
 
@@ -67,5 +67,5 @@ def test_files_that_are_no_tables_are_refused(tmp_path, content, words):
 
 
 def test_absent_files_are_named(tmp_path):
-    with pytest.raises(TableError, match=r"There is no file '.*a.parquet'"):
+    with pytest.raises(TableError, match=r"The file '.*a.parquet' does not exist"):
         read_file(f"{tmp_path}/a.parquet:y")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from modernnca.lab.bench.job import Job, Work, run_job
+from modernnca.lab.bench.job import Job, JobInput, run_job
 from modernnca.lab.bench.scores import MAIN, score_all
 from modernnca.lab.peers import peer
 
@@ -28,7 +28,7 @@ def test_a_key_is_the_same_for_ever():
 
 @pytest.mark.parametrize("dataset", ["builtin:iris", "builtin:diabetes"])
 def test_a_record_holds_all_that_its_scores_are_made_of(dataset):
-    record = run_job(Work(Job(dataset, "knn")))
+    record = run_job(JobInput(Job(dataset, "knn")))
     assert record.status == "done"
     truth = record.truth
     if record.classes is not None:
@@ -44,7 +44,9 @@ def test_a_record_holds_all_that_its_scores_are_made_of(dataset):
 
 def test_settings_reach_the_method():
     one, many = (
-        run_job(Work(Job("builtin:iris", "knn", settings=f'{{"n_neighbors": {k}}}')))
+        run_job(
+            JobInput(Job("builtin:iris", "knn", settings=f'{{"n_neighbors": {k}}}'))
+        )
         for k in (1, 90)
     )
     assert one.used == {"n_neighbors": 1}
@@ -54,7 +56,7 @@ def test_settings_reach_the_method():
 def test_the_seed_reaches_the_method():
     records = [
         run_job(
-            Work(
+            JobInput(
                 Job(
                     "builtin:iris",
                     "random-forest",
@@ -71,11 +73,11 @@ def test_the_seed_reaches_the_method():
 
 def test_a_search_finds_settings_and_keeps_its_trials(tmp_path):
     job = Job("builtin:iris", "knn", trials=6)
-    record = run_job(Work(job.search, storage=tmp_path))
+    record = run_job(JobInput(job.search, storage=tmp_path))
     assert record.facts["n_trials"] == 6
     assert set(record.used) <= {"n_neighbors", "weights", "p"}
     assert any(tmp_path.iterdir())
-    fitted = run_job(Work(job, found=record.used))
+    fitted = run_job(JobInput(job, tuned=record.used))
     assert fitted.used == record.used
 
 
@@ -87,7 +89,7 @@ def test_a_class_that_train_lacks_does_not_stop_the_fit(tmp_path):
         job = Job(
             f"{file}:y", "modernnca", f"random-{seed}", settings='{"max_epochs": 1}'
         )
-        assert run_job(Work(job)).status == "done"
+        assert run_job(JobInput(job)).status == "done"
 
 
 def test_validation_rows_of_a_trial_do_not_vote_for_themselves(tmp_path):
@@ -97,7 +99,7 @@ def test_validation_rows_of_a_trial_do_not_vote_for_themselves(tmp_path):
     file.write_text("a,b,y\n" + "\n".join(rows) + "\n")
     quick = '{"max_epochs": 2, "n_members": 1}'
     job = Job(f"{file}:y", "modernnca", trials=2, settings=quick)
-    record = run_job(Work(job.search, storage=tmp_path / "trials"))
+    record = run_job(JobInput(job.search, storage=tmp_path / "trials"))
     assert record.scores["accuracy"] < 0.8  # a row that finds itself is always right
 
 
@@ -106,7 +108,7 @@ def test_the_first_trial_is_the_defaults(tmp_path):
         nets = ("modernnca", "mlp", "nca")
         quick = '{"max_epochs": 1}' if method in nets else "{}"
         job = Job("builtin:iris", method, trials=1, settings=quick)
-        found = run_job(Work(job.search, storage=tmp_path)).used
+        found = run_job(JobInput(job.search, storage=tmp_path)).used
         card = peer(method)
         if method == "lightgbm":  # the only card that names all defaults
             assert found == {name: card.defaults[name] for name in card.space}

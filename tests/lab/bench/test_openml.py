@@ -64,8 +64,8 @@ def test_off_line_it_says_so(cache):
     with pytest.raises(TableError) as error:
         read_dataset("openml:40981")
     assert str(error.value) == (
-        f"OpenML's table 40981 is not in the cache {str(cache)!r}, and OpenML cannot "
-        "be reached; go on-line once, or name a table on disk."
+        f"The OpenML dataset 40981 is not in the cache {str(cache)!r}, and OpenML "
+        "cannot be reached; go online once, or choose a dataset on disk."
     )
 
 
@@ -74,20 +74,18 @@ def test_a_number_that_openml_does_not_have_is_named(monkeypatch):
         raise openml.exceptions.OpenMLServerException("Unknown dataset", code=111)
 
     monkeypatch.setattr(openml.datasets, "get_dataset", refuse)
-    with pytest.raises(
-        TableError, match=r"does not give its table 7: .*Unknown dataset"
-    ):
+    with pytest.raises(TableError, match=r"refused the dataset 7: .*Unknown dataset"):
         read_dataset("openml:7")
 
 
 def test_two_targets_are_refused(cache):
     put(cache, target="class,purpose")
-    with pytest.raises(TableError, match="'class,purpose', which is not one column"):
+    with pytest.raises(TableError, match="'class,purpose', which is not a single"):
         read_dataset("openml:31")
 
 
 def test_openml_knows_numbers_only():
-    with pytest.raises(TableError, match="'openml:credit-g' is not a number of OpenML"):
+    with pytest.raises(TableError, match="'openml:credit-g' has no numeric OpenML ID"):
         read_dataset("openml:credit-g")
 
 
@@ -96,5 +94,5 @@ def test_without_the_client_it_says_what_to_install(monkeypatch):
     with pytest.raises(MissingExtraError) as error:
         read_dataset("openml:31")
     assert str(error.value) == (
-        'Tables of OpenML need the openml package; run: pip install "modernnca[openml]"'
+        'OpenML datasets need the openml package: pip install "modernnca[openml]"'
     )

@@ -51,14 +51,20 @@ def test_other_columns_and_a_byte_order_mark_do_no_harm(read):
         ("", "cannot be read as a CSV file: No columns to parse"),
         (b"\xff\xfe\x00", "cannot be read as a CSV file: 'utf-8' codec"),
         (HEADER + 'a,b,"c', "cannot be read as a CSV file: "),
-        (HEADER, "has a header and no scores; add a row for each."),
+        (HEADER, "has a header but no scores; add one row per score."),
         (
             "dataset,method,score\n",
             "has no column 'task', 'mean', 'std'; published scores have the columns "
             "dataset, task, method, mean, std.",
         ),
-        (GOOD + "x,binclass,knn,good,0\n", "line 6 has a mean that is no number: x,"),
-        (GOOD + "x,binclass,knn,0.5,inf\n", "line 6 has a std that is no number: x,"),
+        (
+            GOOD + "x,binclass,knn,good,0\n",
+            "line 6 has a mean that is not a number: x,",
+        ),
+        (
+            GOOD + "x,binclass,knn,0.5,inf\n",
+            "line 6 has a std that is not a number: x,",
+        ),
         (
             GOOD + "x,classes,knn,0.5,0\n",
             "line 6 has a task other than binclass, multi",
@@ -66,9 +72,9 @@ def test_other_columns_and_a_byte_order_mark_do_no_harm(read):
         (GOOD + "x,binclass,,0.5,0\n", "line 6 has no dataset or no method: x,"),
         (
             GOOD + "iris,multiclass,knn,0.5,0\n",
-            "line 6 has a second score of its method",
+            "line 6 has a second score of the same method",
         ),
-        (GOOD + "NA,binclass,mlp,0.5,0\n", "line 4 has a dataset of two tasks: NA,"),
+        (GOOD + "NA,binclass,mlp,0.5,0\n", "line 4 has a dataset with two tasks: NA,"),
         (GOOD + "x,binclass,knn,90,0\n", "line 6 has an accuracy outside 0 to 1: x,"),
         (GOOD + "x,regression,knn,-9,0\n", "line 6 has an RMSE below 0: x,regression"),
         (GOOD + "x,regression,knn,9,-1\n", "line 6 has a std below 0: x,regression"),
@@ -86,9 +92,7 @@ def test_bad_files_are_refused_with_the_line(read, text, words):
 
 
 def test_no_runs_and_no_file_are_refused(read, tmp_path):
-    with pytest.raises(
-        ValueError, match="n is 0; published scores are over at least 1"
-    ):
+    with pytest.raises(ValueError, match="n is 0; it must be at least 1 run"):
         read(GOOD, n=0)
     with pytest.raises(FileNotFoundError):
         read_published(tmp_path / "none.csv")

@@ -1,7 +1,7 @@
 """Datasets by name, wherever they are."""
 
 import pytest
-from tests.lab.bench.made_tables import make_frame, make_house, make_talent
+from tests.lab.bench.made_tables import make_frame, make_parquet_folder, make_talent
 
 from modernnca.errors import TableError
 from modernnca.lab.bench.readers import read_dataset
@@ -13,26 +13,26 @@ def no_data_folder(monkeypatch):
 
 
 def test_folders_are_told_apart_by_their_files(tmp_path):
-    make_house(tmp_path)
+    make_parquet_folder(tmp_path)
     make_talent(tmp_path)
     assert read_dataset("toys", data=tmp_path).X.shape == (50, 3)
     assert read_dataset("bank", data=tmp_path).X.shape == (6, 3)
 
 
 def test_the_environment_says_where(tmp_path, monkeypatch):
-    make_house(tmp_path)
+    make_parquet_folder(tmp_path)
     monkeypatch.setenv("MODERNNCA_DATA", str(tmp_path))
     assert read_dataset("toys").name == "toys"
 
 
 def test_a_folder_answers_to_its_name_in_talent_and_keeps_its_own(tmp_path):
-    make_house(tmp_path, talent_name_if_in_tables="BNG(toys)")
+    make_parquet_folder(tmp_path, talent_name_if_in_tables="BNG(toys)")
     assert read_dataset("BNG(toys)", data=tmp_path).name == "toys"
 
 
 def test_a_folder_comes_before_a_builtin_table_unless_that_is_meant(tmp_path):
     assert read_dataset("wine", data=tmp_path).name == "builtin:wine"
-    make_house(tmp_path, "wine")
+    make_parquet_folder(tmp_path, "wine")
     assert read_dataset("wine", data=tmp_path).name == "wine"
     assert read_dataset("builtin:wine", data=tmp_path).X.shape == (178, 13)
 
@@ -43,7 +43,7 @@ def test_a_file_needs_no_data_folder(tmp_path):
 
 
 def test_unknown_names_are_answered_with_the_closest(tmp_path):
-    make_house(tmp_path, "adult")
+    make_parquet_folder(tmp_path, "adult")
     with pytest.raises(TableError) as error:
         read_dataset("adlut", data=tmp_path)
     assert str(error.value) == (
@@ -56,22 +56,22 @@ def test_names_close_to_nothing_are_answered_with_the_other_ways():
     with pytest.raises(TableError) as error:
         read_dataset("zzz")
     assert str(error.value) == (
-        "Unknown dataset 'zzz': it is not built in, and no data folder is named by "
-        "--data or MODERNNCA_DATA; write FILE.csv:TARGET for a file, or openml:NUMBER."
+        "Unknown dataset 'zzz': it is not built in, and no data folder is set by "
+        "--data or MODERNNCA_DATA; write FILE.csv:TARGET for a file, or openml:ID."
     )
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "../toys", "/"])
 def test_a_name_does_not_leave_the_data_folder(tmp_path, name):
-    make_house(tmp_path)
+    make_parquet_folder(tmp_path)
     (tmp_path / "data").mkdir()
     with pytest.raises(TableError, match="Unknown dataset"):
         read_dataset(name, data=tmp_path / "data")
 
 
 def test_a_broken_folder_says_so_when_asked_for(tmp_path):
-    (make_house(tmp_path) / "info.json").write_text("{")
+    (make_parquet_folder(tmp_path) / "info.json").write_text("{")
     with pytest.raises(TableError, match=r"Cannot read .*info.json"):
         read_dataset("toys", data=tmp_path)
-    make_house(tmp_path, "others", name="fine")
+    make_parquet_folder(tmp_path, "others", name="fine")
     assert read_dataset("fine", data=tmp_path).name == "others"

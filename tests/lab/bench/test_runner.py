@@ -28,7 +28,9 @@ def test_only_what_is_missing_runs(tmp_path):
 
 
 def test_what_is_for_classes_alone_is_not_asked_for_numbers():
-    jobs = plan(TABLES, ["knn", "tabcaps"], seeds=1, numbers=["builtin:diabetes"])
+    jobs = plan(
+        TABLES, ["knn", "tabcaps"], seeds=1, regression_datasets=["builtin:diabetes"]
+    )
     assert [(job.dataset, job.method) for job in jobs] == [
         ("builtin:iris", "knn"),
         ("builtin:iris", "tabcaps"),

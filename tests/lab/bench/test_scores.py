@@ -99,9 +99,9 @@ def test_errors_are_positive_and_low_is_good(guesses):
 @pytest.mark.parametrize(
     ("prediction", "classes", "words"),
     [
-        (np.ones((2, 3)), ["a", "b"], r"shape \(2, 3\); it must be \(2, 2\)"),
-        (np.ones(2), ["a", "b"], r"shape \(2,\); it must be \(2, 2\)"),
-        (np.full((2, 2), np.nan), ["a", "b"], "has 4 values of 4 that are NaN"),
+        (np.ones((2, 3)), ["a", "b"], r"has shape \(2, 3\); it must be \(2, 2\)"),
+        (np.ones(2), ["a", "b"], r"has shape \(2,\); it must be \(2, 2\)"),
+        (np.full((2, 2), np.nan), ["a", "b"], "4 of 4 values are NaN"),
         (np.ones((2, 2)), [0, 1], "No label of y is among the classes: 'a' is not"),
     ],
 )
@@ -117,5 +117,5 @@ def test_unknown_tasks_are_refused():
 
 
 def test_an_infinite_number_cannot_be_scored():
-    with pytest.raises(ValueError, match="has 1 values of 2 that are NaN or infinite"):
+    with pytest.raises(ValueError, match="1 of 2 values are NaN or infinite"):
         score_all("regression", np.zeros(2), np.array([0.0, np.inf]), None)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import tables
-from tests.lab.bench.made_tables import make_house
+from tests.lab.bench.made_tables import make_parquet_folder
 
 from modernnca.errors import TableError
 from modernnca.lab.bench.dataset import Dataset
@@ -52,7 +52,7 @@ def test_rows_are_the_same_for_ever(dataset, split):
 @pytest.mark.parametrize("task", ["multiclass", "regression"])
 def test_rows_are_those_of_earlier_benchmarks(tmp_path, splits, task):
     target = {"multiclass": "kind", "regression": "count"}[task]
-    folder = make_house(tmp_path, splits=splits, task=task, target=target)
+    folder = make_parquet_folder(tmp_path, splits=splits, task=task, target=target)
     parts = split_rows(read_dataset("toys", data=tmp_path), "given")
     table = tables.read(folder)
     for part in parts._fields:
@@ -124,8 +124,8 @@ def test_unknown_splits_are_refused(name):
     with pytest.raises(ValueError) as error:
         split_rows(make_dataset(range(9)), name)
     assert str(error.value) == (
-        f"Unknown split {name!r}; choose 'given', 'in-order', or 'random-0' or another "
-        "seed."
+        f"Unknown split {name!r}; choose 'given', 'in-order' or 'random-SEED', such as "
+        "'random-0'."
     )
 
 
@@ -133,7 +133,7 @@ def test_too_few_rows_are_refused():
     with pytest.raises(TableError) as error:
         split_rows(make_dataset([0.0, 1.0, np.nan, 2.0, 3.0], "regression"), "given")
     assert str(error.value) == (
-        "'made' has 4 rows with a target for train; the split 'given' takes at least 5."
+        "'made' has 4 rows with a target for train; the split 'given' needs at least 5."
     )
 
 
@@ -151,5 +151,5 @@ def test_rows_in_order_are_learned_from_before_they_are_asked():
 
 
 def test_too_few_rows_in_order_are_refused():
-    with pytest.raises(TableError, match="'in-order' takes at least 5"):
+    with pytest.raises(TableError, match="'in-order' needs at least 5"):
         split_rows(make_dataset(range(3)), "in-order")

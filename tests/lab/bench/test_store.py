@@ -60,7 +60,7 @@ def test_forgotten_records_are_gone_and_plans_are_kept(tmp_path):
     store.append(record(0))
     store.append(record(1))
     store.plan([record(i).job for i in range(3)])
-    store.forget([record(0).job.key])
+    store.delete([record(0).job.key])
     assert store.keys() == {record(1).job.key}
     assert [job.seed for job in Store(tmp_path).planned()] == [0, 1, 2]
 
@@ -125,18 +125,18 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match=r"cannot hold a store .*; name a folder"):
+    with pytest.raises(StoreError, match=r"cannot be used as a store .*; choose a"):
         Store(tmp_path / "file")
 
 
 def test_two_runs_at_once_are_told_apart(tmp_path):
     store = Store(tmp_path)
-    with store.writing():
+    with store.write_lock():
         words = rf"Process {os.getpid()} on .* is writing to the store .*; wait for it"
-        with pytest.raises(StoreError, match=words), Store(tmp_path).writing():
+        with pytest.raises(StoreError, match=words), Store(tmp_path).write_lock():
             pass
         assert Store(tmp_path).frame().empty  # reading is free
-    with Store(tmp_path).writing():
+    with Store(tmp_path).write_lock():
         pass
 
 
@@ -145,7 +145,7 @@ import sys
 from modernnca.lab.bench.store import Store
 from tests.lab.bench.test_store import record
 store = Store(sys.argv[1])
-with store.writing():
+with store.write_lock():
     print("begun", flush=True)
     for seed in range(100_000):
         store.append(record(seed, n=2000))
@@ -168,5 +168,5 @@ def test_a_killed_writer_leaves_whole_records_and_no_lock(tmp_path):
     assert kept
     for each in kept:
         assert np.array_equal(each.truth, record(each.job.seed, n=2000).truth)
-    with store.writing():
+    with store.write_lock():
         pass

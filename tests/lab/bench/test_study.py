@@ -64,7 +64,7 @@ def test_every_variant_can_be_built_for_its_tasks(study):
         for group in variant.tasks:
             task = "regression" if group == "regression" else "binclass"
             for trials in (0, 1):
-                settings = json.loads(variant.asked(trials))
+                settings = json.loads(variant.overrides(trials))
                 assert card.build(task, seed=0, settings=settings)
 
 
@@ -97,9 +97,9 @@ def test_keys_stay_what_they_are():
 
 def test_a_variant_may_differ_more_where_nothing_is_tuned():
     mlp = read_study("architecture").variants[0]
-    assert json.loads(mlp.asked(0)) == {"n_blocks": 1}
-    assert json.loads(mlp.asked(100)) == {}
-    assert Variant("a", "knn", none=("refit",)).asked(0) == '{"refit": null}'
+    assert json.loads(mlp.overrides(0)) == {"n_blocks": 1}
+    assert json.loads(mlp.overrides(100)) == {}
+    assert Variant("a", "knn", none=("refit",)).overrides(0) == '{"refit": null}'
 
 
 def test_a_study_of_ones_own_is_expanded_by_task_seed_and_trials(tmp_path):
@@ -129,13 +129,13 @@ def test_tables_that_are_not_here_are_missing_and_groups_have_their_split(tmp_pa
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('title = "Two"', "", "it must say title."),
-        ('label = "A"', "", "variants must say label."),
+        ('title = "Two"', "", "missing in the study: title."),
+        ('label = "A"', "", "missing in variants: label."),
         ('label = "A"', 'label = "B"', "two variants have the same label"),
         ('"knn"', '"nkk"', "Unknown method 'nkk'; choose one of: "),
         ("seeds = 2", "sedes = 2", "Unknown entry of quick 'sedes'"),
         ('["classification"]', '["ranking"]', "Unknown task 'ranking'"),
-        ("[full]", "full = 3\n[other]", "Unknown entry of it 'other'"),
+        ("[full]", "full = 3\n[other]", "Unknown entry of the study 'other'"),
     ],
 )
 def test_a_bad_file_is_refused_in_a_sentence(tmp_path, old, new, words):
@@ -160,5 +160,5 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         read_study("nope")
     with pytest.raises(ValueError, match=r"nope.toml' cannot be read: No such file"):
         read_study(tmp_path / "nope.toml")
-    with pytest.raises(ValueError, match="is not TOML: "):
+    with pytest.raises(ValueError, match="is not valid TOML: "):
         read_study(write(tmp_path, "title = "))

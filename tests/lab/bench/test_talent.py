@@ -80,10 +80,10 @@ def test_numbers_to_predict_are_floats(tmp_path):
     ("arrays", "words"),
     [
         ({"y_test": None}, "has no y_test.npy"),
-        ({"N_val": np.ones((2, 2))}, "arrays N_ and y_ of .* have different rows"),
-        ({"C_val": None}, "arrays C_ and y_ of .* have different rows"),
-        ({"N_val": np.ones((1, 3))}, "do not fit together"),
-        ({"N_val": np.array([["a", "b"]], dtype=object)}, "do not fit together"),
+        ({"N_val": np.ones((2, 2))}, "arrays N_ and y_ of .* have different numbers"),
+        ({"C_val": None}, "arrays C_ and y_ of .* have different numbers"),
+        ({"N_val": np.ones((1, 3))}, "cannot be combined"),
+        ({"N_val": np.array([["a", "b"]], dtype=object)}, "cannot be combined"),
         (NO_COLUMNS, "has no N_train.npy or C_train.npy"),
     ],
 )

@@ -11,9 +11,9 @@ from tests.lab.report.frames import scores_of
 from modernnca.errors import MissingExtraError
 from modernnca.lab.report import figures
 from modernnca.lab.report.bubbles import bubble_chart, radii
-from modernnca.lab.report.critical import critical_difference, tracks
+from modernnca.lab.report.critical_difference import critical_difference, stack_bars
 from modernnca.lab.report.figures import draw
-from modernnca.lab.report.grids import gaps, heat_map
+from modernnca.lab.report.heat_maps import gaps_to_best, heat_map
 
 FILES = sorted(Path(figures.__file__).parent.glob("*.py"))
 ODD = "$x^2$ <b>&\"'中"
@@ -28,7 +28,7 @@ def texts_of(svg):
 
 
 def test_bars_that_touch_are_put_below_each_other():
-    assert tracks([(1, 2), (1.5, 4), (2.05, 3), (4.5, 5)], gap=0.1) == [0, 1, 2, 0]
+    assert stack_bars([(1, 2), (1.5, 4), (2.05, 3), (4.5, 5)], gap=0.1) == [0, 1, 2, 0]
 
 
 def test_a_critical_difference_diagram_names_everyone_with_the_rank():
@@ -73,7 +73,7 @@ def test_gaps_are_points_of_accuracy_and_percent_of_rmse():
         *(("b", "regression", "x", 3.0), ("b", "regression", "y", 2.0)),
         *(("c", "regression", "x", 0.0), ("c", "regression", "y", None)),
     )
-    found = gaps(scores)
+    found = gaps_to_best(scores)
     assert found.loc["a"].tolist() == pytest.approx([0, 5])
     assert found.loc["b"].tolist() == pytest.approx([50, 0])
     assert found.loc["c"].tolist() == pytest.approx([0, np.nan], nan_ok=True)

@@ -3,12 +3,12 @@ import pandas as pd
 import pytest
 from tests.lab.report.frames import COLUMNS, run
 
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.bench.study import Study
 from modernnca.lab.bench.study_parts import Claim, Published, Size, Variant
 from modernnca.lab.report.findings import check, unchecked
-from modernnca.lab.report.orders import order_in_words
-from modernnca.lab.report.study_evidence import weigh, weigh_published
+from modernnca.lab.report.rank_order import describe_order
+from modernnca.lab.report.study_evidence import gather_evidence, published_evidence
 from modernnca.lab.report.verdicts import FAILS, HOLDS, OPEN, Gap
 
 
@@ -32,7 +32,7 @@ def found(scores, **other):
         for place, value in enumerate(values)
     ]
     frame = pd.DataFrame(rows, columns=[*COLUMNS, "key", "purity", "trustworthiness"])
-    return Found(frame, (), frozenset(frame["key"]))
+    return StudyRecords(frame, (), frozenset(frame["key"]))
 
 
 def claim(kind="better", left="A", right="B", **more):
@@ -40,7 +40,7 @@ def claim(kind="better", left="A", right="B", **more):
 
 
 def verdict(scores, *claims, **other):
-    [evidence] = weigh(study(*claims), found(scores, **other))
+    [evidence] = gather_evidence(study(*claims), found(scores, **other))
     return check(evidence)[0]
 
 
@@ -51,9 +51,9 @@ def test_better_holds_if_the_interval_of_ranks_is_on_its_side():
     finding = verdict({"A": LOW, "B": MIDDLE, "C": HIGH}, claim())
     assert finding.verdict == HOLDS
     assert finding.gap == Gap(-1.0, -1.0, -1.0, 8)
-    assert finding.words == (
-        "On 8 tables A ranks 1.00 before B (95 % interval: 1.00 before to 1.00 before)"
-        "; its error is 0.500 times as large (0.500 to 0.500)."
+    assert finding.reason == (
+        "On 8 datasets A ranks 1.00 ahead of B (95 % interval: 1.00 ahead to 1.00 "
+        "ahead); its error is 0.500 times as large (0.500 to 0.500)."
     )
     assert finding.measured == "\u22121.00 [\u22121.00, \u22121.00] ranks"
 
@@ -61,10 +61,10 @@ def test_better_holds_if_the_interval_of_ranks_is_on_its_side():
 def test_better_does_not_hold_the_other_way_round():
     finding = verdict({"A": HIGH, "B": MIDDLE, "C": LOW}, claim())
     assert finding.verdict == FAILS
-    assert "A ranks 1.00 behind B" in finding.words
+    assert "A ranks 1.00 behind B" in finding.reason
 
 
-def test_what_goes_both_ways_cannot_be_said():
+def test_what_goes_both_ways_is_undecided():
     finding = verdict({"A": [1.0, 3.0] * 4, "B": MIDDLE, "C": [9.0] * 8}, claim())
     assert finding.verdict == OPEN
     assert finding.gap.low < 0 < finding.gap.high
@@ -73,13 +73,13 @@ def test_what_goes_both_ways_cannot_be_said():
 def test_equals_are_level():
     finding = verdict({"A": LOW, "B": LOW, "C": HIGH}, claim())
     assert finding.verdict == OPEN
-    assert "A ranks level with B" in finding.words
+    assert "A ranks level with B" in finding.reason
 
 
 def test_five_tables_say_nothing_however_clear():
     finding = verdict({"A": LOW[:5], "B": MIDDLE[:5], "C": HIGH[:5]}, claim())
     assert finding.verdict == OPEN
-    assert finding.words.endswith("So few tables cannot say it; 6 are asked for.")
+    assert finding.reason.endswith("These are too few datasets; at least 6 are needed.")
 
 
 def test_similar_is_within_a_margin_of_ranks():
@@ -88,7 +88,7 @@ def test_similar_is_within_a_margin_of_ranks():
     assert verdict(mixed, claim("similar", within=0.01)).verdict == OPEN
     apart = verdict({"A": LOW, "B": MIDDLE, "C": HIGH}, claim("similar"))
     assert apart.verdict == FAILS
-    assert "Similar means less than 0.5 ranks apart." in apart.words
+    assert "Similar means less than 0.5 ranks apart." in apart.reason
 
 
 def test_not_better_is_one_sided():
@@ -100,8 +100,8 @@ def test_not_better_is_one_sided():
     assert behind.gap == Gap(1.0, 1.0, 1.0, 8)
     before = verdict({"A": LOW, "B": MIDDLE, "C": HIGH}, claim(kind))
     assert before.verdict == FAILS
-    assert "A ranks 1.00 before B" in before.words
-    assert before.words.endswith("Better means at least 0.5 ranks before.")
+    assert "A ranks 1.00 ahead of B" in before.reason
+    assert before.reason.endswith("Better means at least 0.5 ranks ahead.")
 
 
 def test_best_must_beat_everyone():
@@ -110,10 +110,10 @@ def test_best_must_beat_everyone():
     assert verdict({"A": MIDDLE, "B": LOW, "C": HIGH}, best).verdict == FAILS
     alike = verdict({"A": LOW, "B": LOW, "C": HIGH}, best)
     assert alike.verdict == OPEN
-    assert "Not told apart from B." in alike.words
+    assert "Undecided against B." in alike.reason
     lacking = verdict({"A": LOW, "B": MIDDLE}, best)
     assert lacking.verdict == OPEN
-    assert "There are no scores of C to compare" in lacking.words
+    assert "There are no scores of C to compare" in lacking.reason
 
 
 def test_faster_compares_times_on_each_table():
@@ -121,27 +121,27 @@ def test_faster_compares_times_on_each_table():
     rows = found({"A": LOW, "B": MIDDLE})
     frame = rows.frame
     frame["fit_seconds"] = np.where(frame["method"] == "A", 2.0, 8.0)
-    [evidence] = weigh(study(faster), rows)
+    [evidence] = gather_evidence(study(faster), rows)
     [finding] = check(evidence)
     assert finding.verdict == HOLDS
-    assert "a fit of A takes 0.25 times as long as one of B" in finding.words
+    assert "fitting A takes 0.25 times as long as fitting B" in finding.reason
     assert finding.measured == "0.25 [0.25, 0.25] times as long"
 
 
 def test_purer_compares_spaces():
     rows = found({"A": LOW, "B": MIDDLE, "C": HIGH})
     rows.frame["purity"] = rows.frame["method"].map({"A": 0.9, "B": 0.6, "C": 0.5})
-    [evidence] = weigh(study(claim("purer"), kind="embed"), rows)
+    [evidence] = gather_evidence(study(claim("purer"), kind="embed"), rows)
     [finding] = check(evidence)
     assert finding.verdict == HOLDS
-    assert "The purity of A is +0.300 beside that of B" in finding.words
-    assert "it is purer on 8 of 8 tables" in finding.words
+    assert "The purity of A differs by +0.300 from that of B" in finding.reason
+    assert "it is higher on 8 of 8 datasets" in finding.reason
 
 
 def test_a_failure_ranks_last():
     rows = found({"A": MIDDLE, "B": LOW, "C": HIGH})
     rows.frame.loc[rows.frame["method"] == "B", "status"] = "failed"
-    [evidence] = weigh(study(claim()), rows)
+    [evidence] = gather_evidence(study(claim()), rows)
     assert check(evidence)[0].verdict == HOLDS
 
 
@@ -153,7 +153,9 @@ def test_a_table_counts_only_if_all_variants_were_run_on_it():
 def test_without_scores_nothing_is_said():
     finding = verdict({"A": LOW, "C": HIGH}, claim())
     assert finding.verdict == OPEN
-    assert "There are no scores of B to compare on regression tables." in finding.words
+    assert (
+        "There are no scores of B to compare on regression datasets." in finding.reason
+    )
     assert [each.verdict for each in unchecked(study(claim()))] == [OPEN]
 
 
@@ -161,7 +163,7 @@ def test_default_and_tuned_are_judged_apart():
     default = found({"A": LOW, "B": MIDDLE}).frame
     tuned = found({"A": HIGH, "B": MIDDLE}, settings="tuned").frame
     both = pd.concat([default, tuned], ignore_index=True)
-    parts = weigh(study(claim()), Found(both, (), frozenset()))
+    parts = gather_evidence(study(claim()), StudyRecords(both, (), frozenset()))
     assert [part.source for part in parts] == [
         "with default settings",
         "with tuned settings",
@@ -171,12 +173,12 @@ def test_default_and_tuned_are_judged_apart():
 
 def test_the_order_of_the_paper_stands_beside_ours():
     printed = Published("average rank", "regression", 9, {"A": 1.2, "B": 2.9, "C": 1.9})
-    [evidence] = weigh(
+    [evidence] = gather_evidence(
         study(published=(printed,)), found({"A": LOW, "B": MIDDLE, "C": HIGH})
     )
-    assert order_in_words(evidence, "regression") == (
+    assert describe_order(evidence, "regression") == (
         "The paper: A 1.20 < C 1.90 < B 2.90. Here: A 1.00 < B 2.00 < C 3.00. 2 of 3 "
-        "pairs stand in the paper's order."
+        "pairs have the paper's order."
     )
     standing = evidence.standings["regression"].set_index("method")
     assert standing["paper"].tolist() == [1.2, 2.9, 1.9]
@@ -192,11 +194,11 @@ def test_published_scores_are_asked_the_same():
     columns = ["dataset", "task", "method", "mean", "std", "n", "higher"]
     made = study(claim(), labels=("A",))
     made = Study(**{**vars(made), "variants": (Variant("A", "knn"), _aliased())})
-    [evidence] = weigh_published(made, pd.DataFrame(rows, columns=columns))
+    [evidence] = published_evidence(made, pd.DataFrame(rows, columns=columns))
     assert evidence.source == "from published scores"
     assert check(evidence)[0].verdict == HOLDS
     nobody = pd.DataFrame([("t", "regression", "z", 1.0, 0.1, 15, False)])
-    assert weigh_published(made, nobody.set_axis(columns, axis=1)) == []
+    assert published_evidence(made, nobody.set_axis(columns, axis=1)) == []
 
 
 def _aliased():

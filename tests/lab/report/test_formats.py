@@ -49,8 +49,8 @@ def test_latex_shows_and_escapes():
 
 def test_a_single_column_beside_is_a_spread():
     column = Column("mean", "Mean", fixed(1), "", ("std",))
-    assert column.aside({"mean": 1.0, "std": 0.25}) == "± 0.2"
-    assert column.aside({"mean": 1.0, "std": float("nan")}) == ""
+    assert column.extra_text({"mean": 1.0, "std": 0.25}) == "± 0.2"
+    assert column.extra_text({"mean": 1.0, "std": float("nan")}) == ""
 
 
 def test_scores_of_any_size_can_be_shown():

@@ -81,13 +81,13 @@ def test_groups_switch_the_panels_and_the_rows(page):
 def test_filters_choose_tables_by_name_task_rows_and_columns(page):
     shown = page.locator("#shown")
     rows = page.locator("#heatmap tbody tr:visible")
-    assert shown.text_content() == "10 of 10 tables shown"
+    assert shown.text_content() == "10 of 10 datasets shown"
     page.get_by_label("Name").fill("TABLE-1")
     assert rows.count() == 1
     page.get_by_role("button", name="Show all").click()
     page.wait_for_function("document.getElementById('shown').value.startsWith('10')")
     page.get_by_label("Task").select_option("multiclass")
-    assert shown.text_content() == "3 of 10 tables shown"
+    assert shown.text_content() == "3 of 10 datasets shown"
     page.get_by_label("Columns from").fill("11")
     page.locator("[name=columns-to]").fill("30")
     assert rows.locator("th").all_text_contents() == ["table-4"]

@@ -8,7 +8,7 @@ from modernnca.lab.bench.found import find
 from modernnca.lab.bench.job import Job, Record
 from modernnca.lab.bench.store import Store
 from modernnca.lab.bench.study import read_study
-from modernnca.lab.report.studies import how_complete, write_studies
+from modernnca.lab.report.studies import describe_progress, write_studies
 
 NAMES = (
     *("distance", "sampling-rate", "visualise", "main", "beyond"),
@@ -28,7 +28,7 @@ def fill(store, name, tables):
         for skill, variant in enumerate(study.variants):
             job = Job(
                 *(table, variant.method, study.split_of(table), 0, 0),
-                *(variant.asked(0), variant.label, study.kind),
+                *(variant.overrides(0), variant.label, study.kind),
             )
             if group not in variant.tasks:
                 continue
@@ -88,11 +88,10 @@ def test_a_report_has_findings_tables_and_figures_as_files(written):
         assert {f"{figure}.png", f"{figure}.svg"} <= names
     findings = (written.parent / "findings.md").read_text("utf-8")
     assert "## Distances (Table distance-fun)" in findings
-    assert (
-        "**does not hold** (with default settings): In classification the cosine"
-        in (findings)
+    assert "**does not hold** (with default settings): In classification, cosine" in (
+        findings
     )
-    assert "Not complete: 0 of 3 planned runs are recorded (0 %)." in findings
+    assert "Incomplete: 0 of 3 planned runs are recorded (0 %)." in findings
 
 
 def test_the_page_needs_nothing_else_and_text_is_never_markup(written):
@@ -126,12 +125,12 @@ def test_findings_are_filtered_and_sorted(page):
     assert 0 < rows.count() < whole
     page.locator("[name=study]").select_option("Distances")
     assert rows.locator("td:nth-child(1)").all_text_contents()[0] == (
-        "In classification the cosine is better than Euclid."
+        "In classification, cosine is better than Euclidean distance."
     )
     page.locator("[name=verdict]").select_option("")
     page.locator("[name=study]").select_option("")
     assert rows.count() == whole
-    head = page.locator("#table-findings thead th", has_text="Tables")
+    head = page.locator("#table-findings thead th", has_text="Datasets")
     head.get_by_role("button").click()
     numbers = [int(text) for text in rows.locator("td:nth-child(4)").all_inner_texts()]
     assert numbers == sorted(numbers)
@@ -140,12 +139,12 @@ def test_findings_are_filtered_and_sorted(page):
 def test_tables_are_filtered_by_property_and_ranks_follow(page):
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     heat = "#heatmap-distance-default"
-    assert page.locator("#shown").text_content() == "12 of 12 tables shown"
+    assert page.locator("#shown").text_content() == "12 of 12 datasets shown"
     ranks = page.locator(f"{heat} .live td")
     before = ranks.all_text_contents()
     page.get_by_label("Task").select_option("multiclass")
     assert page.locator(f"{heat} tbody tr:visible").count() == 4
-    assert page.locator("#shown").text_content() == "4 of 12 tables shown"
+    assert page.locator("#shown").text_content() == "4 of 12 datasets shown"
     page.locator("[name=columns-to]").fill("2")
     assert page.locator(f"{heat} tbody tr:visible").count() == 1
     after = ranks.all_text_contents()
@@ -179,5 +178,5 @@ def test_dark_colors_and_names_for_a_screen_reader(page):
 
 
 def test_it_is_said_how_complete_a_run_is():
-    assert how_complete(0, 0) == "Nothing has been run yet."
-    assert how_complete(7, 7) == "Complete: all 7 planned runs are recorded."
+    assert describe_progress(0, 0) == "No runs yet."
+    assert describe_progress(7, 7) == "Complete: all 7 planned runs are recorded."

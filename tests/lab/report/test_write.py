@@ -65,19 +65,19 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
 def test_no_records_are_said(tmp_path):
     for records in (None, records_of()):
         page = write_report(records, tmp_path / "out", facts={"machine": "mine"})
-        assert lead(page) == "There are no records yet, so there is nothing to judge."
+        assert lead(page) == "There are no records yet."
         assert "mine" in page.read_text("utf-8")
 
 
 def test_all_failed_is_said_with_the_errors(tmp_path):
     page = write_report(records_of(failed("a"), failed("b")), tmp_path / "out")
-    assert lead(page) == "No run has ended with a score, so there is nothing to judge."
+    assert lead(page) == "No run has returned a score yet."
     assert "Boom." in page.read_text("utf-8")
 
 
 def test_all_failed_on_known_tasks_is_said_as_well(tmp_path):
     page = write_report(records_of(failed("a", task="binclass")), tmp_path / "out")
-    assert lead(page).startswith("No run has ended with a score")
+    assert lead(page).startswith("No run has returned a score")
 
 
 def test_one_method_on_one_table_is_a_report(tmp_path):
@@ -88,21 +88,21 @@ def test_one_method_on_one_table_is_a_report(tmp_path):
 def test_two_methods_on_one_table_are_a_report(tmp_path):
     records = records_of(run("a", "modernnca", 0.9), run("a", "knn", 0.8))
     page = write_report(records, tmp_path / "out")
-    assert lead(page).startswith("ModernNCA ranks first of 2 methods on 1 table")
-    assert "only with two methods and two tables" in page.read_text("utf-8")
+    assert lead(page).startswith("ModernNCA ranks first of 2 methods on 1 class")
+    assert "at least two methods and two datasets" in page.read_text("utf-8")
 
 
 def test_one_method_on_several_tables_is_a_report(tmp_path):
     records = records_of(run("a", "svm"), run("b", "svm", task="regression"))
     page = write_report(records, tmp_path / "out")
     assert "<h2>SVM against each method</h2>" in page.read_text("utf-8")
-    assert "ModernNCA is not among the methods compared; SVM" in lead(page)
+    assert "ModernNCA is not among the compared methods; SVM" in lead(page)
 
 
 def test_methods_that_never_met_are_a_report(tmp_path):
     records = records_of(run("a", "knn"), run("b", "svm", task="regression"))
     page = write_report(records, tmp_path / "out")
-    assert "There is no comparison over all tables. Not comp" in page.read_text("utf-8")
+    assert "There is no comparison over all datasets. Not" in page.read_text("utf-8")
 
 
 def test_missing_scores_are_said(tmp_path):
@@ -125,7 +125,7 @@ def test_scores_alone_are_a_report(tmp_path):
     page = write_report(None, tmp_path / "out", scores=scores)
     text = page.read_text("utf-8")
     assert "CatBoost" in text
-    assert "There are no times of two methods" in text
+    assert "There are no fit times of two methods" in text
     assert (page.parent / "figures" / "critical-regression.svg").exists()
 
 
@@ -171,14 +171,14 @@ def test_an_old_report_stays_if_the_new_one_fails(tmp_path, monkeypatch, moment)
 
 def test_a_folder_of_other_files_is_not_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("all my work")
-    with pytest.raises(FileExistsError, match="holds other files than a report"):
+    with pytest.raises(FileExistsError, match="contains files that are not a report"):
         write_report(None, tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "all my work"
 
 
 def test_a_file_is_not_replaced(tmp_path):
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(NotADirectoryError, match="a report is a folder"):
+    with pytest.raises(NotADirectoryError, match="a report needs a folder"):
         write_report(None, tmp_path / "out")
 
 

@@ -1,10 +1,10 @@
-"""The front by hand, and against its definition."""
+"""The Pareto front by hand, and against its definition."""
 
 import numpy as np
 import pytest
 from pandas import DataFrame
 
-from modernnca.lab.stats import front
+from modernnca.lab.stats import pareto_front
 
 
 def test_the_front_by_hand():
@@ -18,7 +18,7 @@ def test_the_front_by_hand():
         "unknown": (0, np.nan, False),
     }
     frame = DataFrame(points, index=["rank", "seconds", "on"]).T
-    marked = front(frame, "rank", "seconds")
+    marked = pareto_front(frame, "rank", "seconds")
     assert marked.to_dict() == {name: on for name, (_, _, on) in points.items()}
 
 
@@ -28,14 +28,14 @@ def test_the_front_is_what_it_is_said_to_be():
     expected = [
         not any((q <= p).all() and (q < p).any() for q in points) for p in points
     ]
-    assert front(frame, "x", "y").tolist() == expected
+    assert pareto_front(frame, "x", "y").tolist() == expected
     squeezed = frame.assign(y=np.exp(frame["y"]))
-    assert front(squeezed, "x", "y").tolist() == expected
+    assert pareto_front(squeezed, "x", "y").tolist() == expected
 
 
 def test_an_unknown_column_is_named_and_an_empty_frame_has_no_front():
     frame = DataFrame({"rank": [1.0]})
     with pytest.raises(ValueError) as error:
-        front(frame, "rank", "time")
+        pareto_front(frame, "rank", "time")
     assert str(error.value) == "The frame has no column 'time'; it has: rank."
-    assert front(DataFrame({"x": [], "y": []}), "x", "y").empty
+    assert pareto_front(DataFrame({"x": [], "y": []}), "x", "y").empty

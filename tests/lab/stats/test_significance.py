@@ -106,7 +106,7 @@ def test_unknown_methods_and_levels_are_refused():
         win_tie_lose(scores, "m9")
     with pytest.raises(ValueError) as error:
         win_tie_lose(scores, "m0", alpha=5)
-    assert str(error.value) == "alpha is 5; it must lie between 0 and 1, as 0.05."
+    assert str(error.value) == "alpha is 5; it must be between 0 and 1, e.g. 0.05."
 
 
 @pytest.mark.skipif(
@@ -157,8 +157,8 @@ def test_friedman_says_what_it_needs():
     with pytest.raises(ValueError) as error:
         friedman(scores.drop(index=7))
     assert str(error.value) == (
-        "Friedman's test needs every method on every dataset, and 'm2' did not take "
-        "part on 'd01'; choose those who did with complete(scores)."
+        "Friedman's test needs every method on every dataset, but 'm2' has no row for "
+        "'d01'; use complete(scores)."
     )
     assert friedman(complete(scores.drop(index=7))).n_methods == 4
     failed = scores.assign(mean=scores["mean"].mask(scores.index == 7))

@@ -123,7 +123,7 @@ def test_bad_frames_are_refused_in_words():
         losses(twice)
     mixed = scores.copy()
     mixed.loc[0, "task"] = "regression"
-    with pytest.raises(ValueError, match=r"dataset 'd00' are of several tasks"):
+    with pytest.raises(ValueError, match=r"dataset 'd00' mix several tasks"):
         losses(mixed)
     with pytest.raises(ValueError, match=r"Unknown task 'classes'; choose one of: bin"):
         task_group("classes")
@@ -131,5 +131,5 @@ def test_bad_frames_are_refused_in_words():
         summarize(records_of(runs([0.8])), "f1")
     with pytest.raises(ValueError, match=r"has no column 'auc'"):
         summarize(records_of(runs([0.8])), "auc")
-    with pytest.raises(ValueError, match=r"Unknown thing to drop 'rows'"):
+    with pytest.raises(ValueError, match=r"Unknown value of drop 'rows'"):
         complete(scores, drop="rows")

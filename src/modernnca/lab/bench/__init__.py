@@ -1,1 +1,1 @@
-"""Experiments: tables, splits, jobs and the records of what came out."""
+"""Benchmark experiments: datasets, splits, jobs and their records."""

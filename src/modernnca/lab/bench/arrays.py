@@ -1,8 +1,8 @@
-"""Arrays from .npy files, without running the code that a pickle may hold.
+"""Load .npy files without running code from their pickles.
 
-Numpy saves an array of objects as a pickle. Here nothing that such a pickle names is
-ever called: the few names that an array of text and numbers needs stand for inert
-recorders, and any other name is refused.
+NumPy saves an array of objects as a pickle. This reader calls nothing that such a
+pickle names: the few names that an array of text and numbers needs are replaced by
+inert stand-ins, and any other name is refused.
 """
 
 import pickle
@@ -14,11 +14,11 @@ import numpy as np
 from modernnca.errors import TableError
 
 _CELLS = (str, int, float, bool, type(None), np.generic)
-_WAY_OUT = "save it again with text and numbers only, or the table as CSV or Parquet"
+_WAY_OUT = "save it with text and numbers only, or save the table as CSV or Parquet"
 
 
 class _Type:
-    """Stands for numpy's ndarray or dtype; keeps the name of a dtype."""
+    """Stand-in for NumPy's ndarray or dtype; keeps the name of a dtype."""
 
     def __init__(self, name: object = "O", *_: object) -> None:
         self.name, self.state = name, None
@@ -30,12 +30,12 @@ class _Type:
         order = str(self.state[1]) if self.state else ""
         dtype = np.dtype(order + str(self.name))
         if dtype.kind not in "biufU":
-            raise pickle.UnpicklingError(f"it holds cells of the type {self.name!r}")
+            raise pickle.UnpicklingError(f"it contains cells of type {self.name!r}")
         return dtype
 
 
 class _Array:
-    """Stands for an array under reconstruction; keeps its shape and cells."""
+    """Stand-in for an array under reconstruction; keeps its shape and cells."""
 
     def __init__(self, *_: object) -> None:
         self.state: Any = None
@@ -52,7 +52,7 @@ def _encode(text: str, encoding: str) -> bytes:
     return text.encode(encoding)
 
 
-_ADMITTED = {
+_ALLOWED = {
     ("numpy", "ndarray"): _Type,
     ("numpy", "dtype"): _Type,
     ("_codecs", "encode"): _encode,  # bytes, in the oldest protocols
@@ -65,47 +65,47 @@ _ADMITTED = {
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads an array of plain cells, and refuses all else."""
+    """Reads an array of text and numbers, and refuses anything else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _ADMITTED:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
-        return _ADMITTED[module, name]
+        if (module, name) not in _ALLOWED:
+            raise pickle.UnpicklingError(f"its pickle uses {module}.{name}")
+        return _ALLOWED[module, name]
 
     def persistent_load(self, pid: Any) -> NoReturn:
-        raise pickle.UnpicklingError("it asks for an object outside the file")
+        raise pickle.UnpicklingError("its pickle refers to an object outside the file")
 
 
 def load_array(path: Path) -> np.ndarray:
-    """Read an array of numbers or text, also if they are held as objects."""
+    """Read an array of numbers or text, even if it is stored as objects."""
     try:
         with open(path, "rb") as file:
             major, _ = np.lib.format.read_magic(file)
             read_header = getattr(np.lib.format, f"read_array_header_{major}_0")
             _, _, dtype = read_header(file)
             if dtype.hasobject:
-                return _objects(file)
+                return _read_objects(file)
             file.seek(0)
             return np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
         reason = error.strerror or str(error)
         raise TableError(
-            f"Cannot read {str(path)!r}: {reason}; name a folder that has it."
+            f"Cannot read {str(path)!r}: {reason}; complete the folder."
         ) from error
     except Exception as error:  # a hostile or damaged pickle may raise anything
         reason = str(error).rstrip(".") or type(error).__name__
         raise TableError(f"Cannot read {str(path)!r}: {reason}; {_WAY_OUT}.") from error
 
 
-def _objects(file: BinaryIO) -> np.ndarray:
+def _read_objects(file: BinaryIO) -> np.ndarray:
     array = _Unpickler(file).load()
     if not isinstance(array, _Array) or not array.state:
-        raise pickle.UnpicklingError("it does not hold an array")
-    _, shape, _, _, cells = array.state  # in C order, whatever the array's own
+        raise pickle.UnpicklingError("it does not contain an array")
+    _, shape, _, _, cells = array.state  # always in C order
     for cell in cells:
         if not isinstance(cell, _CELLS):
             raise pickle.UnpicklingError(
-                f"it holds a cell of the type {type(cell).__name__}"
+                f"it contains a cell of type {type(cell).__name__}"
             )
     flat = np.empty(len(cells), dtype=object)
     flat[:] = cells

@@ -1,4 +1,4 @@
-"""The tables that come with scikit-learn, which need no data folder."""
+"""The datasets that come with scikit-learn, which need no data folder."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ BUNDLED: dict[str, tuple[str, Callable[..., Any]]] = {
 
 
 def read_bundled(name: str) -> Dataset:
-    """Read one of the tables in BUNDLED.
+    """Read one of the datasets in BUNDLED.
 
     >>> read_bundled("iris").X.shape
     (150, 4)

@@ -1,7 +1,7 @@
-"""Faults of a table and its split that flatter some methods, neighbors above all.
+"""Data problems that inflate scores, above all those of nearest-neighbor methods.
 
-Duplicates, row numbers and constant columns are counted in all rows; leaks of the
-target are looked for in 5,000 rows and, in wide tables, in the 200 likeliest columns.
+Duplicates, row IDs and constant columns are counted in all rows. Target leaks are
+searched in 5,000 rows and, in wide datasets, in the 200 most suspicious columns.
 """
 
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from modernnca.lab.bench.dataset import Dataset
 from modernnca.lab.bench.splits import Parts
 
-_FEWEST_ROWS_OF_A_CLASS = 10
-_FEWEST_ROWS = 20  # of fewer, any column may be sorted, or tell the target, by chance
-_NEARLY_UNIQUE = 0.95  # the share of distinct texts from which they name rows
-_LEAK = 0.95  # the share of the target that one column must explain
+_MIN_ROWS_PER_CLASS = 10
+_MIN_ROWS = 20  # in fewer rows, a column may be sorted or explain the target by chance
+_NEARLY_UNIQUE = 0.95  # share of distinct texts from which a column is a row ID
+_LEAK = 0.95  # share of the target that one column must explain
 _LEAK_ROWS, _LEAK_COLUMNS, _LEAK_LEAVES = 5_000, 200, 256
-_N_NAMED = 5  # so many classes or columns are named in a text
+_MAX_LISTED = 5  # classes or columns listed in a text
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault: its kind, a sentence, how many it concerns, and which share of all."""
+    """A data problem: its kind, a description, and the count and share affected."""
 
     kind: str
     text: str
@@ -33,10 +33,10 @@ class Finding:
 
 
 def check(dataset: Dataset, parts: Parts) -> list[Finding]:
-    """Return what is suspicious in a table, given a split of its rows.
+    """Return the problems of a dataset and its split.
 
     Kinds: missing-target, tiny-class, absent-class, duplicate, duplicate-with-target,
-    constant, row-id, leak, and sampled (not all columns were searched for leaks).
+    constant, row-id, leak, and sampled (not every column was searched for leaks).
 
     >>> from modernnca.lab.bench.readers import read_dataset
     >>> from modernnca.lab.bench.splits import split_rows
@@ -48,7 +48,7 @@ def check(dataset: Dataset, parts: Parts) -> list[Finding]:
     varied = dataset.X.loc[:, (distinct > 1).to_numpy()]
     return [
         *_missing_target(dataset),
-        *_few_of_a_class(dataset, parts),
+        *_rare_classes(dataset, parts),
         *_duplicates(dataset, parts),
         *_constants(distinct),
         *_row_ids(dataset.X, distinct),
@@ -61,71 +61,73 @@ def _missing_target(dataset: Dataset) -> Iterator[Finding]:
     if missing.any():
         yield Finding(
             "missing-target",
-            f"{missing.sum():,} of {len(missing):,} rows have no target and are in no "
-            "part.",
+            f"{missing.sum():,} of {len(missing):,} rows have no target and are left "
+            "out.",
             int(missing.sum()),
             float(missing.mean()),
         )
 
 
-def _few_of_a_class(dataset: Dataset, parts: Parts) -> Iterator[Finding]:
+def _rare_classes(dataset: Dataset, parts: Parts) -> Iterator[Finding]:
     if dataset.classes is None:
         return
     labels = pd.Series(dataset.y[dataset.has_target])
     counts = labels.value_counts().sort_index()
-    tiny = counts[counts < _FEWEST_ROWS_OF_A_CLASS]
+    tiny = counts[counts < _MIN_ROWS_PER_CLASS]
     absent = counts.drop(np.unique(dataset.y[parts.train]))
-    for kind, few, what in (
-        ("tiny-class", tiny, f"fewer than {_FEWEST_ROWS_OF_A_CLASS} rows"),
+    for kind, rare, what in (
+        ("tiny-class", tiny, f"fewer than {_MIN_ROWS_PER_CLASS} rows"),
         ("absent-class", absent, "no row in train"),
     ):
-        if len(few):
-            listed = _in_short([f"{label!r} ({n})" for label, n in few.items()])
-            text = f"{len(few)} of {len(counts)} classes have {what}: {listed}."
-            yield Finding(kind, text, len(few), float(few.sum() / counts.sum()))
+        if len(rare):
+            listed = _shorten([f"{label!r} ({n})" for label, n in rare.items()])
+            text = f"{len(rare)} of {len(counts)} classes have {what}: {listed}."
+            yield Finding(kind, text, len(rare), float(rare.sum() / counts.sum()))
 
 
 def _duplicates(dataset: Dataset, parts: Parts) -> Iterator[Finding]:
     """Find the test rows that are also in train or validation."""
     features = pd.util.hash_pandas_object(dataset.X, index=False).to_numpy()
     target = pd.util.hash_array(pd.factorize(dataset.y)[0])
-    learned = np.concatenate([parts.train, parts.val])
+    training = np.concatenate([parts.train, parts.val])
     for kind, keys, what in (
         ("duplicate", features, "the features"),
         ("duplicate-with-target", features ^ target, "the features and the target"),
     ):
-        twins = np.isin(keys[parts.test], keys[learned])
-        if twins.any():
+        duplicated = np.isin(keys[parts.test], keys[training])
+        if duplicated.any():
             text = (
-                f"{twins.mean():.1%} of the test rows ({twins.sum():,} of "
-                f"{len(twins):,}) have {what} of a row in train or validation."
+                f"{duplicated.mean():.1%} of the test rows ({duplicated.sum():,} of "
+                f"{len(duplicated):,}) have {what} of a row in train or validation."
             )
-            yield Finding(kind, text, int(twins.sum()), float(twins.mean()))
+            yield Finding(kind, text, int(duplicated.sum()), float(duplicated.mean()))
 
 
 def _constants(distinct: pd.Series) -> Iterator[Finding]:
     names = [*map(repr, distinct.index[distinct <= 1])]
     if names:
-        text = f"{len(names)} columns hold one value only: {_in_short(names)}."
+        text = f"{len(names)} columns are constant: {_shorten(names)}."
         yield Finding("constant", text, len(names), len(names) / len(distinct))
 
 
 def _row_ids(X: pd.DataFrame, distinct: pd.Series) -> Iterator[Finding]:
-    """Find columns that name rows: numbers that count them, or texts all different."""
-    if len(X) < _FEWEST_ROWS:
+    """Find columns that identify rows: consecutive integers, or distinct texts."""
+    if len(X) < _MIN_ROWS:
         return
     shares = distinct / len(X)
     for name, share in shares[shares >= _NEARLY_UNIQUE].items():
         cells = X[name]
         numeric = pd.api.types.is_numeric_dtype(cells)
-        if not numeric or (share == 1 and _counts_rows(cells)):
-            what = "numbers" if numeric else "names"
-            text = f"The column {name!r} {what} the rows: {share:.1%} are distinct."
+        if not numeric or (share == 1 and _enumerates_rows(cells)):
+            text = (
+                f"The column {name!r} identifies the rows: {share:.1%} of its values "
+                "are distinct."
+            )
             yield Finding("row-id", text, int(distinct[name]), float(share))
 
 
-def _counts_rows(cells: pd.Series) -> bool:
-    """Say whether distinct numbers are whole, and sorted or without a gap."""
+def _enumerates_rows(cells: pd.Series) -> bool:
+    """Return whether distinct numbers are integers, and sorted or without gaps."""
     if not (cells % 1 == 0).all():
         return False
     sorted_ = cells.is_monotonic_increasing or cells.is_monotonic_decreasing
@@ -133,29 +135,30 @@ def _counts_rows(cells: pd.Series) -> bool:
 
 
 def _leaks(dataset: Dataset, X: pd.DataFrame) -> Iterator[Finding]:
-    """Find columns that tell the target alone, by a small tree and two folds."""
+    """Find columns that alone explain the target, by a small tree and two folds."""
     rows = np.flatnonzero(dataset.has_target)
     rows = np.random.RandomState(0).permutation(rows)[:_LEAK_ROWS]
-    if len(rows) < _FEWEST_ROWS or not X.shape[1]:
+    if len(rows) < _MIN_ROWS or not X.shape[1]:
         return
-    labels = dataset.task != "regression"
-    y = pd.factorize(dataset.y[rows])[0] if labels else dataset.y[rows]
-    # Of any cells, missing ones too, a tree needs to know the order only.
+    classification = dataset.task != "regression"
+    y = pd.factorize(dataset.y[rows])[0] if classification else dataset.y[rows]
+    # A tree needs only the order of the cells, missing ones included.
     ranks = np.column_stack([_ranks(cells) for _, cells in X.iloc[rows].items()])
-    places = np.arange(X.shape[1])
-    if len(places) > _LEAK_COLUMNS:
-        groups = y if labels else y.argsort().argsort() * 10 // len(y)  # tenths
-        places = np.sort(np.argsort(-_spread(ranks, groups))[:_LEAK_COLUMNS])
+    columns = np.arange(X.shape[1])
+    if len(columns) > _LEAK_COLUMNS:
+        deciles = y.argsort().argsort() * 10 // len(y)
+        shares = _between_group_share(ranks, y if classification else deciles)
+        columns = np.sort(np.argsort(-shares)[:_LEAK_COLUMNS])
         text = (
-            f"Leaks of the target were looked for in {len(places)} of {X.shape[1]:,} "
-            "columns, those with the largest differences of means."
+            f"Target leaks were searched in {len(columns)} of {X.shape[1]:,} columns, "
+            "those with the largest differences of means."
         )
-        yield Finding("sampled", text, len(places), len(places) / X.shape[1])
-    for place in places:
-        share = _told(ranks[:, [place]], y, labels=labels)
+        yield Finding("sampled", text, len(columns), len(columns) / X.shape[1])
+    for column in columns:
+        share = _explained_share(ranks[:, [column]], y, classification=classification)
         if share >= _LEAK:
-            name = X.columns[place]
-            text = f"The column {name!r} alone tells {share:.1%} of the target."
+            name = X.columns[column]
+            text = f"The column {name!r} alone explains {share:.1%} of the target."
             yield Finding("leak", text, 1, share)
 
 
@@ -165,8 +168,8 @@ def _ranks(cells: pd.Series) -> np.ndarray:
     return pd.factorize(cells, sort=True)[0].astype(np.float32)
 
 
-def _spread(ranks: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return for each column the share of its variance that lies between groups."""
+def _between_group_share(ranks: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return, for each column, the share of its variance that lies between groups."""
     centered = ranks - ranks.mean(axis=0)
     members = np.eye(groups.max() + 1, dtype=np.float32)[groups]  # (rows, groups)
     counts = np.maximum(members.sum(axis=0), 1)
@@ -174,24 +177,33 @@ def _spread(ranks: np.ndarray, groups: np.ndarray) -> np.ndarray:
     return between / np.maximum((centered**2).sum(axis=0), 1e-12)
 
 
-def _told(ranks: np.ndarray, y: np.ndarray, *, labels: bool) -> float:
-    """Return which share of a constant guess's error a tree on one column mends."""
-    model = DecisionTreeClassifier if labels else DecisionTreeRegressor
-    error = constant = 0.0
-    for held in (slice(0, None, 2), slice(1, None, 2)):
-        kept = slice(1 - held.start, None, 2)
+def _explained_share(
+    ranks: np.ndarray, y: np.ndarray, *, classification: bool
+) -> float:
+    """Return the share of a constant's error that a tree on one column removes."""
+    model = DecisionTreeClassifier if classification else DecisionTreeRegressor
+    error = constant_error = 0.0
+    for test in (slice(0, None, 2), slice(1, None, 2)):
+        train = slice(1 - test.start, None, 2)
         tree = model(max_leaf_nodes=_LEAK_LEAVES, random_state=0)
-        tree.fit(ranks[kept], y[kept])
-        guess = float(np.bincount(y[kept]).argmax() if labels else y[kept].mean())
-        error += _errors(y[held], tree.predict(ranks[held]), labels=labels)
-        constant += _errors(y[held], guess, labels=labels)
-    return 1 - error / constant if constant else 0.0
+        tree.fit(ranks[train], y[train])
+        if classification:
+            constant = float(np.bincount(y[train]).argmax())
+        else:
+            constant = float(y[train].mean())
+        predicted = tree.predict(ranks[test])
+        error += _error(y[test], predicted, classification=classification)
+        constant_error += _error(y[test], constant, classification=classification)
+    return 1 - error / constant_error if constant_error else 0.0
 
 
-def _errors(y: np.ndarray, prediction: np.ndarray | float, *, labels: bool) -> float:
-    return float(np.sum(y != prediction if labels else (y - prediction) ** 2))
+def _error(
+    y: np.ndarray, prediction: np.ndarray | float, *, classification: bool
+) -> float:
+    return float(np.sum(y != prediction if classification else (y - prediction) ** 2))
 
 
-def _in_short(names: list[str]) -> str:
-    more = f" and {len(names) - _N_NAMED:,} more" if len(names) > _N_NAMED else ""
-    return ", ".join(names[:_N_NAMED]) + more
+def _shorten(names: list[str]) -> str:
+    n_more = len(names) - _MAX_LISTED
+    more = f" and {n_more:,} more" if n_more > 0 else ""
+    return ", ".join(names[:_MAX_LISTED]) + more

@@ -1,4 +1,4 @@
-"""A table with its task, its target and, where one is given, its split."""
+"""A dataset: a table, its task, its target and, if it has one, its split."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -12,28 +12,28 @@ from modernnca.table.read import level_text
 
 TASKS = ("binclass", "multiclass", "regression")
 PARTS = ("train", "val", "test")
-_MOST_CLASSES = 20  # of a target of whole numbers
-_FEWEST_ROWS_OF_A_CLASS = 2  # on average
+_MAX_INTEGER_CLASSES = 20
+_MIN_MEAN_ROWS_PER_CLASS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table to learn from; N rows, in the order of their source.
+    """A table to learn from, with N rows in their original order.
 
-    Rows without a target are kept, so that row numbers stay what they are; splits
-    leave them out.
+    Rows without a target are kept, so that row numbers stay the same; splits leave them
+    out.
     """
 
     name: str
     task: str  # one of TASKS
-    X: pd.DataFrame  # (N, columns) numbers, and text as pandas categories
-    y: np.ndarray  # (N,) labels, or float64 numbers in regression
+    X: pd.DataFrame  # (N, columns) numeric, and text as pandas categories
+    y: np.ndarray  # (N,) labels, or float64 values in regression
     info: dict[str, Any] = field(default_factory=dict)
     given: dict[str, np.ndarray] | None = None  # row numbers of each of PARTS
 
     @property
     def has_target(self) -> np.ndarray:
-        """(N,) True where a row has a target."""
+        """Boolean mask (N,) of the rows with a target."""
         return ~pd.isna(self.y)
 
     @property
@@ -43,10 +43,10 @@ class Dataset:
 
 
 def guess_task(target: pd.Series) -> str:
-    """Tell classes from numbers.
+    """Guess the task from the values of the target.
 
-    Text and booleans are classes, and so are whole numbers of at most 20 distinct
-    values that occur at least twice on average. All else are numbers.
+    Text and booleans are classes, and so are integers with at most 20 distinct values
+    that occur at least twice on average. Anything else is regression.
 
     >>> guess_task(pd.Series(["a", "b"])), guess_task(pd.Series([0.5, 1.0]))
     ('binclass', 'regression')
@@ -54,14 +54,14 @@ def guess_task(target: pd.Series) -> str:
     values = target.dropna()
     n_distinct = values.nunique()
     if pd.api.types.is_numeric_dtype(values) and values.dtype != bool:
-        few = n_distinct <= min(_MOST_CLASSES, len(values) / _FEWEST_ROWS_OF_A_CLASS)
-        if not (few and (values % 1 == 0).all()):
+        most = min(_MAX_INTEGER_CLASSES, len(values) / _MIN_MEAN_ROWS_PER_CLASS)
+        if not (n_distinct <= most and (values % 1 == 0).all()):
             return "regression"
     return "binclass" if n_distinct <= 2 else "multiclass"
 
 
 def target_values(target: pd.Series, *, task: str, source: str) -> np.ndarray:
-    """Return a target column (N,) as an array: float64 numbers, or labels as they are.
+    """Return a target column (N,) as an array: float64 in regression, else labels.
 
     >>> column = pd.Series(["no", "yes", None], dtype="category")
     >>> target_values(column, task="binclass", source="t")
@@ -70,7 +70,7 @@ def target_values(target: pd.Series, *, task: str, source: str) -> np.ndarray:
     if target.isna().all():
         raise TableError(
             f"The target {target.name!r} of {source} is missing in every row; "
-            "name another column."
+            "choose another column."
         )
     if task != "regression":
         return target.to_numpy()
@@ -78,34 +78,34 @@ def target_values(target: pd.Series, *, task: str, source: str) -> np.ndarray:
         return pd.to_numeric(target.astype(object)).to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TableError(
-            f"The target {target.name!r} of {source} is not all numbers ({error}); "
-            "say that the task is binclass or multiclass, or name another column."
+            f"The target {target.name!r} of {source} is not numeric ({error}); "
+            "set the task to binclass or multiclass, or choose another column."
         ) from error
 
 
 def as_categories(cells: Any, *, gaps: Collection[str] = ()) -> pd.Categorical:
-    """Return a column of any cells as categories of text; `gaps` are missing, too.
+    """Convert a column to text categories; texts in `gaps` count as missing.
 
     >>> list(as_categories(np.array([1, 1.5, None, "a"], dtype=object)))
     ['1', '1.5', nan, 'a']
     """
     codes, levels = pd.factorize(pd.Series(cells, dtype=object))
-    texts = [*map(level_text, levels.tolist()), None]  # missing cells have the code -1
+    texts = [*map(level_text, levels.tolist()), None]  # missing cells have code -1
     texts = [None if text in gaps else text for text in texts]
     return pd.Categorical(np.array(texts, dtype=object)[codes])
 
 
 def with_categories(frame: pd.DataFrame, *, also: Collection[str] = ()) -> pd.DataFrame:
-    """Return the frame with text, booleans and the columns in `also` as categories.
+    """Convert text, booleans and the columns in `also` to categories.
 
     >>> frame = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [1, 2]})
     >>> with_categories(frame, also=["c"]).dtypes.astype(str).tolist()
     ['category', 'int64', 'category']
     """
-    plain = [
+    names = [
         name
         for name, dtype in frame.dtypes.items()
         if not isinstance(dtype, pd.CategoricalDtype)
         and (name in also or dtype.kind in "ObUS")
     ]
-    return frame.assign(**{str(name): as_categories(frame[name]) for name in plain})
+    return frame.assign(**{str(name): as_categories(frame[name]) for name in names})

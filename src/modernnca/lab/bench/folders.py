@@ -1,8 +1,8 @@
-"""The tables of a data folder, and what their info.json says of them.
+"""The datasets of a data folder, and their info.json.
 
-A table is a folder of its own, of one of two kinds:
-    house   data.parquet, info.json with "task" and "target", maybe splits.npz
-    talent  N_*.npy, C_*.npy and y_*.npy for train, val and test, and info.json
+Each dataset is a folder of one of two kinds:
+    parquet  data.parquet, info.json with "task" and "target", optionally splits.npz
+    talent   N_*.npy, C_*.npy and y_*.npy for train, val and test, and info.json
 """
 
 import json
@@ -14,22 +14,22 @@ from typing import Any
 from modernnca.errors import TableError
 from modernnca.lab.bench.dataset import TASKS
 
-VARIABLE = "MODERNNCA_DATA"  # the environment's word on where the tables are
-_MARKS = {"house": "data.parquet", "talent": "y_train.npy"}
-_TASK_KEYS = {"house": "task", "talent": "task_type"}
+DATA_VARIABLE = "MODERNNCA_DATA"  # environment variable that names the data folder
+_MARKER_FILES = {"parquet": "data.parquet", "talent": "y_train.npy"}
+_TASK_KEYS = {"parquet": "task", "talent": "task_type"}
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A table on disk, of which only info.json was read."""
+    """A dataset on disk, of which only info.json has been read."""
 
     path: Path
-    kind: str  # "house" or "talent"
+    kind: str  # "parquet" or "talent"
     info: dict[str, Any]
 
     @property
     def name(self) -> str:
-        """The name of the folder, by which the table is known."""
+        """The name of the dataset: that of its folder."""
         return self.path.name
 
     @property
@@ -39,53 +39,52 @@ class Folder:
 
     @property
     def n_rows(self) -> int | None:
-        """How many rows it has, if info.json says so."""
+        """Number of rows, if info.json has it."""
         sizes = ("train_size", "val_size", "test_size")
-        return self._sum(("n_rows",) if self.kind == "house" else sizes)
+        return self._sum(("n_rows",) if self.kind == "parquet" else sizes)
 
     @property
     def n_columns(self) -> int | None:
-        """How many columns it has without the target, if info.json says so."""
-        house = self.kind == "house"
-        return self._sum(
-            ("n_num", "n_cat") if house else ("n_num_features", "n_cat_features")
-        )
+        """Number of columns without the target, if info.json has it."""
+        if self.kind == "parquet":
+            return self._sum(("n_num", "n_cat"))
+        return self._sum(("n_num_features", "n_cat_features"))
 
     def _sum(self, keys: tuple[str, ...]) -> int | None:
         values = [self.info.get(key) for key in keys]
-        whole = [value for value in values if isinstance(value, int)]
-        return sum(whole) if len(whole) == len(keys) else None
+        integers = [value for value in values if isinstance(value, int)]
+        return sum(integers) if len(integers) == len(keys) else None
 
 
 def data_folder(data: Path | None) -> Path | None:
-    """Return the folder that holds the tables: the one given, or the environment's."""
-    if data is None and os.environ.get(VARIABLE):
-        data = Path(os.environ[VARIABLE])
+    """Return the data folder: the one given, or that of the environment variable."""
+    if data is None and os.environ.get(DATA_VARIABLE):
+        data = Path(os.environ[DATA_VARIABLE])
     if data is not None and not data.is_dir():
         raise TableError(
-            f"There is no folder {str(data)!r}; say where the tables are with --data "
-            f"or {VARIABLE}."
+            f"The data folder {str(data)!r} does not exist; set it with --data or "
+            f"{DATA_VARIABLE}."
         )
     return data
 
 
 def names_in(data: Path) -> list[str]:
-    """Name the tables of a data folder: the folders in it that hold one."""
-    marks = ("info.json", *_MARKS.values())
+    """Return the names of the datasets in a data folder."""
+    markers = ("info.json", *_MARKER_FILES.values())
     return sorted(
         path.name
         for path in data.iterdir()
-        if any((path / mark).is_file() for mark in marks)
+        if any((path / marker).is_file() for marker in markers)
     )
 
 
 def open_folder(path: Path) -> Folder:
-    """Read what info.json says of a table."""
-    kinds = [kind for kind, mark in _MARKS.items() if (path / mark).is_file()]
+    """Read the info.json of a dataset."""
+    kinds = [kind for kind, file in _MARKER_FILES.items() if (path / file).is_file()]
     if not kinds:
         raise TableError(
-            f"The folder {str(path)!r} has neither {' nor '.join(_MARKS.values())}; "
-            "put the table there, or remove the folder."
+            f"The folder {str(path)!r} has neither "
+            f"{' nor '.join(_MARKER_FILES.values())}; add one, or remove the folder."
         )
     file = path / "info.json"
     try:
@@ -93,24 +92,24 @@ def open_folder(path: Path) -> Folder:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise TableError(
-            f"Cannot read {str(file)!r}: {reason}; it must say the task in JSON."
+            f"Cannot read {str(file)!r}: {reason}; it must be JSON with the task."
         ) from error
     key = _TASK_KEYS[kinds[0]]
     task = info.get(key) if isinstance(info, dict) else None
     if task not in TASKS:
         raise TableError(
-            f"{str(file)!r} has {key} {task!r}; make it one of: {', '.join(TASKS)}."
+            f"{str(file)!r} has {key} {task!r}; it must be one of: {', '.join(TASKS)}."
         )
     return Folder(path, kinds[0], info)
 
 
 def paths_by_name(data: Path) -> dict[str, Path]:
-    """Map each name of a table to its folder: the folder's own, then TALENT's."""
+    """Map every name of a dataset to its folder: folder names first, then aliases."""
     paths: dict[str, Path] = {}
     for folder in names_in(data):
         try:
             info = open_folder(data / folder).info
-        except TableError:  # told to whoever opens it
+        except TableError:  # raised again when the dataset is opened
             info = {}
         for alias in (info.get("talent_name_if_in_tables"), info.get("name")):
             if isinstance(alias, str):

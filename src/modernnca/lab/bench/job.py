@@ -1,4 +1,4 @@
-"""A job is what to run, a record what came out of it; `run_job` makes it so."""
+"""Jobs and their records: `run_job` runs a job and returns its record."""
 
 import hashlib
 import json
@@ -11,30 +11,30 @@ from typing import Any
 import numpy as np
 
 from modernnca.lab.bench.dataset import Dataset
-from modernnca.lab.bench.embedding_map import RawColumns, look, some_rows
-from modernnca.lab.bench.meter import Meter
+from modernnca.lab.bench.embedding_map import RawColumns, map_embedding, sample_rows
 from modernnca.lab.bench.provenance import now, provenance
 from modernnca.lab.bench.readers import read_dataset
+from modernnca.lab.bench.resource_usage import ResourceUsage
 from modernnca.lab.bench.scores import LOWER_IS_BETTER, MAIN, score_all
 from modernnca.lab.bench.splits import Parts, split_rows
 from modernnca.lab.peers import peer
 from modernnca.lab.peers.card import Model, Report
-from modernnca.tune.search import Found, search
+from modernnca.tune.search import SearchResult, search
 
 KINDS = ("fit", "search", "embed")
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to run; two jobs that ask the same have the same key.
+    """One run of a method on a dataset, identified by its key.
 
     Attributes:
-        trials: 0 for the method's defaults, else the trials of the search whose
-            settings are used.
-        settings: overrides, as JSON text, so that a job can be hashed.
-        label: what the method is called in tables, if not by its name.
-        kind: "fit" gives a prediction; "search" gives settings; "embed" gives a map of
-            the learned space.
+        trials: 0 to use the method's defaults, otherwise the number of trials of the
+            search whose settings are used.
+        settings: overrides of the defaults, as JSON text, so that a job is hashable.
+        label: display name of the method, if not its name.
+        kind: "fit" predicts the test rows; "search" finds settings; "embed" maps the
+            learned embedding.
     """
 
     dataset: str
@@ -48,18 +48,19 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The same text for ever; the label does not count.
+        """A stable hash of all fields but the label.
 
         >>> Job("iris", "knn").key == Job("iris", "knn", label="k-NN").key
         True
         """
-        asked = {name: value for name, value in asdict(self).items() if name != "label"}
-        text = json.dumps(asked, sort_keys=True)
+        fields = asdict(self)
+        del fields["label"]
+        text = json.dumps(fields, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     @property
     def search(self) -> "Job":
-        """The search that finds the settings of this job."""
+        """The search job that finds the settings of this job."""
         return Job(
             self.dataset,
             self.method,
@@ -71,61 +72,61 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Work:
-    """A job with all that it needs where it runs."""
+class JobInput:
+    """A job with everything it needs to run in another process."""
 
     job: Job
     data: Path | None = None
-    found: Mapping[str, Any] = field(default_factory=dict)  # by the search
-    storage: Path | None = None  # keeps the trials of a search
+    tuned: Mapping[str, Any] = field(default_factory=dict)  # settings of the search
+    storage: Path | None = None  # folder for the trials of a search
     search_seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What came out of a job. Scores have their natural sign; see `metrics`."""
+    """The result of a job. Scores have their natural sign; see `scores`."""
 
     job: Job
-    status: str  # "done", or how it failed: see `execute.base.Kind`
+    status: str  # "done", or how it failed: see `execute.executor.Kind`
     error: str | None = None
     task: str = ""
     scores: dict[str, float] = field(default_factory=dict)
-    used: dict[str, Any] = field(default_factory=dict)  # settings beside the defaults
+    used: dict[str, Any] = field(default_factory=dict)  # overrides of the defaults
     facts: dict[str, Any] = field(default_factory=dict)  # seconds, bytes, counts
     provenance: dict[str, Any] = field(default_factory=dict)
     finished: str = field(default_factory=now)
     classes: list[str] | None = None
-    prediction: np.ndarray | None = None  # (B, V) probabilities or (B,) numbers
-    truth: np.ndarray | None = None  # (B,) codes of classes (-1: unknown) or numbers
+    prediction: np.ndarray | None = None  # (B, V) probabilities or (B,) values
+    truth: np.ndarray | None = None  # (B,) class codes (-1: unknown) or values
 
 
-def run_job(work: Work) -> Record:
-    """Run one job here."""
-    dataset = read_dataset(work.job.dataset, data=work.data)
-    parts = split_rows(dataset, work.job.split)
-    way = {"fit": _fit, "search": _search, "embed": _embed}[work.job.kind]
-    return way(work, dataset, parts)
+def run_job(job_input: JobInput) -> Record:
+    """Run one job in this process."""
+    job = job_input.job
+    dataset = read_dataset(job.dataset, data=job_input.data)
+    parts = split_rows(dataset, job.split)
+    run = {"fit": _fit, "search": _search, "embed": _embed}[job.kind]
+    return run(job_input, dataset, parts)
 
 
-def _fit(work: Work, dataset: Dataset, parts: Parts) -> Record:
-    job = work.job
-    used = {**json.loads(job.settings), **work.found}
+def _fit(job_input: JobInput, dataset: Dataset, parts: Parts) -> Record:
+    job = job_input.job
+    used = {**json.loads(job.settings), **job_input.tuned}
     model = peer(job.method).build(dataset.task, seed=job.seed, settings=used)
-    X, y = dataset.X, dataset.y
-    with Meter() as fitting:
+    with ResourceUsage() as fitting:
         fit(model, dataset, parts)
-    with Meter() as asking:
+    with ResourceUsage() as predicting:
         classes, prediction = predict(model, dataset, parts.test)
-    truth = y[parts.test]
+    truth = dataset.y[parts.test]
     scores = score_all(dataset.task, truth, prediction, classes)
     facts = {
         "fit_seconds": fitting.seconds,
-        "predict_seconds": asking.seconds,
-        "peak_bytes": max(fitting.peak_bytes, asking.peak_bytes),
-        "model_bytes": _size(model),
+        "predict_seconds": predicting.seconds,
+        "peak_bytes": max(fitting.peak_bytes, predicting.peak_bytes),
+        "model_bytes": _pickled_bytes(model),
         "n_train": len(parts.train),
         "n_test": len(parts.test),
-        "n_columns": X.shape[1],
+        "n_columns": dataset.X.shape[1],
     }
     return Record(
         job,
@@ -135,13 +136,13 @@ def _fit(work: Work, dataset: Dataset, parts: Parts) -> Record:
         used=used,
         facts=facts,
         provenance=provenance(),
-        **_told(classes, truth),
+        **_truth_fields(classes, truth),
         prediction=prediction.astype(np.float32 if prediction.ndim > 1 else np.float64),
     )
 
 
-def _told(classes: np.ndarray | None, y: np.ndarray) -> dict[str, Any]:
-    """What a record keeps of the truth: names of classes and codes, or numbers."""
+def _truth_fields(classes: np.ndarray | None, y: np.ndarray) -> dict[str, Any]:
+    """Return the fields of a record that hold the true targets."""
     if classes is None:
         return {"truth": y}
     code = {label: code for code, label in enumerate(classes.tolist())}
@@ -152,40 +153,42 @@ def _told(classes: np.ndarray | None, y: np.ndarray) -> dict[str, Any]:
 
 
 def fit(model: Model, dataset: Dataset, parts: Parts) -> None:
-    """Fit on train, stopping by val; rows of classes that train lacks are left out."""
+    """Fit on train and stop early on val, without rows of classes that train lacks."""
     X, y = dataset.X, dataset.y
     train, val = parts.train, parts.val
     if dataset.task != "regression":
         val = val[np.isin(y[val], np.unique(y[train]))]
-    stop = (X.iloc[val], y[val]) if len(val) else None
-    model.fit(X.iloc[train], y[train], eval_set=stop)
+    eval_set = (X.iloc[val], y[val]) if len(val) else None
+    model.fit(X.iloc[train], y[train], eval_set=eval_set)
 
 
 def predict(
     model: Any, dataset: Dataset, rows: np.ndarray
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    """Classes and probabilities (B, V), or None and numbers (B,)."""
-    asked = dataset.X.iloc[rows]
+    """Return classes and probabilities (B, V), or None and values (B,)."""
+    X = dataset.X.iloc[rows]
     if dataset.task == "regression":
-        return None, np.asarray(model.predict(asked), dtype=np.float64)
-    return np.asarray(model.classes_), np.asarray(model.predict_proba(asked))
+        return None, np.asarray(model.predict(X), dtype=np.float64)
+    return np.asarray(model.classes_), np.asarray(model.predict_proba(X))
 
 
-def _embed(work: Work, dataset: Dataset, parts: Parts) -> Record:
-    job = work.job
+def _embed(job_input: JobInput, dataset: Dataset, parts: Parts) -> Record:
+    job = job_input.job
     used = json.loads(job.settings)
     model: Any = RawColumns()
     if job.method != "raw":
         model = peer(job.method).build(dataset.task, seed=job.seed, settings=used)
     if not hasattr(model, "transform"):
-        raise TypeError(f"The method {job.method!r} has no embedding to give.")
-    with Meter() as fitting:
+        raise TypeError(f"The method {job.method!r} has no embedding.")
+    with ResourceUsage() as fitting:
         fit(model, dataset, parts)
-    rows = some_rows(parts.test, job.seed)
+    rows = sample_rows(parts.test, job.seed)
     y, classes = dataset.y[rows], dataset.classes
-    with Meter() as looking:
-        space = model.transform(dataset.X.iloc[rows])
-        drawn, scores = look(space, y, classes=classes is not None, seed=job.seed)
+    with ResourceUsage() as mapping:
+        embedding = model.transform(dataset.X.iloc[rows])
+        points, scores = map_embedding(
+            embedding, y, classification=classes is not None, seed=job.seed
+        )
     return Record(
         job,
         "done",
@@ -194,67 +197,67 @@ def _embed(work: Work, dataset: Dataset, parts: Parts) -> Record:
         used=used,
         facts={
             "fit_seconds": fitting.seconds,
-            "predict_seconds": looking.seconds,
+            "predict_seconds": mapping.seconds,
             "n_train": len(parts.train),
             "n_test": len(rows),
             "n_columns": dataset.X.shape[1],
-            "d_space": space.shape[1],
+            "d_space": embedding.shape[1],
         },
         provenance=provenance(),
-        **_told(classes, y),
-        prediction=drawn.astype(np.float32),
+        **_truth_fields(classes, y),
+        prediction=points.astype(np.float32),
     )
 
 
-def _search(work: Work, dataset: Dataset, parts: Parts) -> Record:
-    job, card = work.job, peer(work.job.method)
+def _search(job_input: JobInput, dataset: Dataset, parts: Parts) -> Record:
+    job, card = job_input.job, peer(job_input.job.method)
     metric = MAIN[dataset.task]
     sign = -1 if metric in LOWER_IS_BETTER else 1
     fixed = json.loads(job.settings)
 
-    def score(settings: dict[str, Any], report: Report) -> float:
-        # PAPER: everyone is judged by the metric of the final table, on val.
-        chosen = {**fixed, **settings, **card.searching}
-        model = card.build(dataset.task, seed=0, settings=chosen, report=report)
+    def objective(settings: dict[str, Any], report: Report) -> float:
+        # PAPER: every method is tuned for the metric of the final table, on val.
+        overrides = {**fixed, **settings, **card.searching}
+        model = card.build(dataset.task, seed=0, settings=overrides, report=report)
         fit(model, dataset, parts)
         classes, prediction = predict(model, dataset, parts.val)
         truth = dataset.y[parts.val]
         return sign * score_all(dataset.task, truth, prediction, classes)[metric]
 
-    space = {name: part for name, part in card.space.items() if name not in fixed}
-    # The first trial is the defaults; where a card does not say all, none are named.
+    space = {name: domain for name, domain in card.space.items() if name not in fixed}
+    # The first trial uses the defaults, if the card has one for every setting.
     start = {name: card.defaults[name] for name in space if name in card.defaults}
-    with Meter() as meter:
-        found: Found = search(
-            score,
+    with ResourceUsage() as searching:
+        result: SearchResult = search(
+            objective,
             space,
             trials=job.trials,
-            storage=work.storage,
+            storage=job_input.storage,
             name=job.key,
             start=start if len(start) == len(space) else {},
-            time_limit=work.search_seconds,
+            time_limit=job_input.search_seconds,
         )
-    states = [trial.state for trial in found.trials]
+    states = [trial.state for trial in result.trials]
     return Record(
         job,
         "done",
         task=dataset.task,
-        scores={metric: sign * found.score},
-        used=dict(found.settings),
+        scores={metric: sign * result.score},
+        used=dict(result.settings),
         facts={
-            "search_seconds": meter.seconds,
+            "search_seconds": searching.seconds,
             "n_trials": len(states),
             "n_pruned": states.count("pruned"),
             "n_failed": states.count("failed"),
-            "ended": found.ended,
+            "ended": result.ended,
         },
         provenance=provenance(),
     )
 
 
-def _size(model: Any) -> int:
-    """How many bytes the fitted model takes when it is put away."""
+def _pickled_bytes(model: Any) -> int:
+    """Return the size of the pickled model; 0 if it cannot be pickled."""
     try:
         return len(pickle.dumps(model))
-    except Exception:  # what cannot be pickled has no size that we know
+    except Exception:
         return 0

@@ -1,4 +1,4 @@
-"""Where a record comes from: versions, machine, commit."""
+"""The provenance of a record: versions, machine, commit."""
 
 import os
 import platform
@@ -16,13 +16,13 @@ _PACKAGES = ("torch", "numpy", "scikit-learn", "xgboost", "lightgbm", "catboost"
 
 
 def now() -> str:
-    """The time, to the second, for people and for sorting."""
+    """Return the current UTC time to the second, in ISO format."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @cache
 def provenance() -> dict[str, Any]:
-    """Everything that may explain a difference between two records."""
+    """Return everything that may explain a difference between two records."""
     return {
         "modernnca": __version__,
         "commit": _commit(),
@@ -46,10 +46,10 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit of the source tree, with a + if it was changed; None if installed."""
+    """Return the commit of the source tree, with a + if modified; None if installed."""
     try:
-        told = subprocess.run(
-            # Without locks: a git that is killed for being slow would leave one behind.
+        result = subprocess.run(
+            # Without locks: a git killed by the timeout would leave one behind.
             [
                 *("git", "--no-optional-locks", "describe", "--always", "--dirty=+"),
                 *("--abbrev=12", "--exclude=*"),
@@ -62,7 +62,7 @@ def _commit() -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return told.stdout.strip() or None
+    return result.stdout.strip() or None
 
 
 def _processor() -> str:

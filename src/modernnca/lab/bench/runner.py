@@ -1,17 +1,17 @@
-"""Run jobs and keep their records; what has a record is not run again."""
+"""Run jobs and store their records; jobs that have a record are skipped."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from modernnca.execute.executor import NO_LIMITS, ONE_CPU, Executor, Limits, Needs
-from modernnca.lab.bench.job import Job, Record, Work, run_job
+from modernnca.execute.executor import NO_LIMITS, ONE_CPU, Executor, Limits, Resources
+from modernnca.lab.bench.job import Job, JobInput, Record, run_job
 from modernnca.lab.bench.provenance import provenance
 from modernnca.lab.bench.store import Store
 from modernnca.lab.peers import peer
 
-# Modules that a fresh process should have at once.
+# Modules that every fresh process needs.
 PRELOAD = ("modernnca.lab.bench.job", "modernnca.lab.peers.modernnca")
 
 
@@ -22,12 +22,11 @@ def plan(
     splits: Sequence[str] = ("given",),
     seeds: int = 15,
     trials: Sequence[int] = (0,),
-    numbers: Collection[str] = (),
+    regression_datasets: Collection[str] = (),
 ) -> list[Job]:
-    """Every dataset with every method, split, seed, and number of trials.
+    """Return a job for every dataset, method, split, seed and number of trials.
 
-    The targets of the datasets in `numbers` are numbers: a method that is for classes
-    alone is not asked for them.
+    Methods that only classify are left out on the datasets in `regression_datasets`.
 
     >>> len(plan(["iris", "wine"], ["knn"], seeds=3, trials=(0, 20)))
     12
@@ -37,38 +36,38 @@ def plan(
         for dataset, method, n_trials, split, seed in product(
             datasets, methods, trials, splits, range(seeds)
         )
-        if dataset not in numbers or "regression" in peer(method).tasks
+        if dataset not in regression_datasets or "regression" in peer(method).tasks
     ]
 
 
 @dataclass(frozen=True)
 class Runner:
-    """How jobs are run: where, with what, and in what bounds.
+    """Runs jobs with an executor and stores their records.
 
-    `limits` hold for one fit; a search may take `search_seconds`, and its memory is
-    that of a fit.
+    `limits` apply to one fit. A search may take `search_seconds` and the memory of a
+    fit.
     """
 
     store: Store
     executor: Executor
     data: Path | None = None
     limits: Limits = NO_LIMITS
-    needs: Needs = ONE_CPU
+    resources: Resources = ONE_CPU
     search_seconds: float | None = None
 
     def run(
         self, jobs: Sequence[Job], on_record: Callable[[Record], None] = lambda _: None
     ) -> None:
-        """Run what is missing: searches first, then fits with what they found."""
-        with self.store.writing():
+        """Run the missing jobs: searches first, then fits with the tuned settings."""
+        with self.store.write_lock():
             self.store.plan(jobs)
             searches = list(dict.fromkeys(job.search for job in jobs if job.trials))
-            patient = Limits(memory_bytes=self.limits.memory_bytes)
-            self._map(searches, patient, on_record)
+            search_limits = Limits(memory_bytes=self.limits.memory_bytes)
+            self._map(searches, search_limits, on_record)
             self._map(jobs, self.limits, on_record)
 
     def missing(self, jobs: Sequence[Job]) -> list[Job]:
-        """The jobs without a record."""
+        """Return the jobs without a record."""
         done = self.store.keys()
         return [job for job in dict.fromkeys(jobs) if job.key not in done]
 
@@ -79,30 +78,31 @@ class Runner:
         on_record: Callable[[Record], None],
     ) -> None:
         missing = self.missing(jobs)
-        found = {
-            record.job.key: record for record in self.store.records() if missing
-        }  # searches among them
-        works = []
+        # The stored records, among them the searches.
+        stored = {record.job.key: record for record in self.store.records() if missing}
+        inputs = []
         for job in missing:
-            search = found.get(job.search.key) if job.trials else None
+            search = stored.get(job.search.key) if job.trials else None
             if job.kind == "fit" and search is not None and search.status != "done":
                 error = f"The search for its settings failed: {search.error}"
-                self._keep(Record(job, "failed", error), on_record)
+                self._append(Record(job, "failed", error), on_record)
                 continue
-            settings = search.used if job.kind == "fit" and search else {}
-            works.append(
-                Work(job, self.data, settings, self.store.trials, self.search_seconds)
+            tuned = search.used if job.kind == "fit" and search else {}
+            inputs.append(
+                JobInput(job, self.data, tuned, self.store.trials, self.search_seconds)
             )
-        outcomes = self.executor.map(run_job, works, needs=self.needs, limits=limits)
+        outcomes = self.executor.map(
+            run_job, inputs, resources=self.resources, limits=limits
+        )
         for outcome in outcomes:
             record = outcome.value
             if outcome.kind != "done":
-                job = works[outcome.index].job
+                job = inputs[outcome.index].job
                 record = Record(
                     job, outcome.kind, outcome.error, provenance=provenance()
                 )
-            self._keep(record, on_record)
+            self._append(record, on_record)
 
-    def _keep(self, record: Record, on_record: Callable[[Record], None]) -> None:
+    def _append(self, record: Record, on_record: Callable[[Record], None]) -> None:
         if self.store.append(record):
             on_record(record)

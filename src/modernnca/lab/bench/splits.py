@@ -1,10 +1,10 @@
-"""The splits of a dataset, fixed by name and seed: the same rows for ever.
+"""Splits of a dataset, reproducible by name.
 
 Splits, by name:
-    given     the split that comes with the table; what it lacks is drawn with seed 0
-    random-K  drawn with seed K: 64 % train, 16 % val, 20 % test
-    in-order  the last 20 % of the rows for test, 16 % before them for val: for tables
-              that go on with time
+    given     the split that comes with the dataset; missing parts use seed 0
+    random-K  random with seed K: 64 % train, 16 % val, 20 % test
+    in-order  the last 20 % of the rows for test, the 16 % before them for val: for
+              datasets ordered by time
 """
 
 import re
@@ -18,11 +18,11 @@ from modernnca.errors import TableError
 from modernnca.lab.bench.dataset import Dataset
 
 _SHARE = 0.2  # of all rows for test, of the rest for val
-_FEWEST_ROWS = 5  # with fewer, a part would be empty
+_MIN_ROWS = 5  # with fewer, a part would be empty
 
 
 class Parts(NamedTuple):
-    """Row numbers of the three parts of a table; rows without a target are in none."""
+    """Row numbers of the three parts of a dataset, without rows that have no target."""
 
     train: np.ndarray
     val: np.ndarray
@@ -30,9 +30,9 @@ class Parts(NamedTuple):
 
 
 def split_rows(dataset: Dataset, name: str) -> Parts:
-    """Return the rows of the split of this name (see the file's top).
+    """Return the rows of a split; the module's docstring lists the names.
 
-    Rows are drawn by class where every class has two rows.
+    Random splits are stratified by class if every class has at least two rows.
 
     >>> from modernnca.lab.bench.readers import read_dataset
     >>> [len(rows) for rows in split_rows(read_dataset("builtin:iris"), "random-3")]
@@ -41,30 +41,30 @@ def split_rows(dataset: Dataset, name: str) -> Parts:
     if name == "in-order":
         return _in_order(dataset)
     given, seed = _given_and_seed(dataset, name)
-    there = dataset.has_target
+    has_target = dataset.has_target
     if given is None:
-        rows = {"train": np.flatnonzero(there)}
+        rows = {"train": np.flatnonzero(has_target)}
     else:
-        rows = {part: numbers[there[numbers]] for part, numbers in given.items()}
-    lacking = [part for part in ("test", "val") if part not in rows]
+        rows = {part: numbers[has_target[numbers]] for part, numbers in given.items()}
+    missing = [part for part in ("test", "val") if part not in rows]
     for part, numbers in rows.items():
-        fewest = _FEWEST_ROWS if lacking and part == "train" else 1
-        if len(numbers) < fewest:
+        n_needed = _MIN_ROWS if missing and part == "train" else 1
+        if len(numbers) < n_needed:
             raise TableError(
                 f"{dataset.name!r} has {len(numbers)} rows with a target for {part}; "
-                f"the split {name!r} takes at least {fewest}."
+                f"the split {name!r} needs at least {n_needed}."
             )
-    for part in lacking:
-        rows["train"], rows[part] = _draw(dataset, rows["train"], seed)
+    for part in missing:
+        rows["train"], rows[part] = _split_off(dataset, rows["train"], seed)
     return Parts(**rows)
 
 
 def _in_order(dataset: Dataset) -> Parts:
     rows = np.flatnonzero(dataset.has_target)
-    if len(rows) < _FEWEST_ROWS:
+    if len(rows) < _MIN_ROWS:
         raise TableError(
             f"{dataset.name!r} has {len(rows)} rows with a target; "
-            f"the split 'in-order' takes at least {_FEWEST_ROWS}."
+            f"the split 'in-order' needs at least {_MIN_ROWS}."
         )
     n_test = round(_SHARE * len(rows))
     n_val = round(_SHARE * (len(rows) - n_test))
@@ -79,23 +79,23 @@ def _given_and_seed(
     match = re.fullmatch(r"random-(\d{1,9})", name)
     if match is None:
         raise ValueError(
-            f"Unknown split {name!r}; choose 'given', 'in-order', or 'random-0' "
-            "or another seed."
+            f"Unknown split {name!r}; choose 'given', 'in-order' or 'random-SEED', "
+            "such as 'random-0'."
         )
     return None, int(match[1])
 
 
-def _draw(
+def _split_off(
     dataset: Dataset, rows: np.ndarray, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a fifth of the rows, and return the others and these."""
-    most, rest = train_test_split(
+    """Split off a random fifth of the rows; return the remaining rows, then these."""
+    remaining, drawn = train_test_split(
         rows,
         test_size=_SHARE,
         random_state=seed,
         stratify=_strata(dataset, rows),
     )
-    return most, rest
+    return remaining, drawn
 
 
 def _strata(dataset: Dataset, rows: np.ndarray) -> np.ndarray | None:
@@ -103,5 +103,5 @@ def _strata(dataset: Dataset, rows: np.ndarray) -> np.ndarray | None:
         return None
     codes, labels = pd.factorize(dataset.y[rows], sort=True)
     n_drawn = np.ceil(_SHARE * len(rows))
-    able = np.bincount(codes).min() > 1 and n_drawn >= len(labels)
-    return codes if able else None
+    can_stratify = np.bincount(codes).min() > 1 and n_drawn >= len(labels)
+    return codes if can_stratify else None

@@ -1,7 +1,7 @@
 """Records on disk: one SQLite file in a folder, read as a frame.
 
-A record is appended in one transaction, or not at all. A damaged file is set aside, and
-what can be read of it is kept: every record has a digest of its own.
+Each record is appended in one transaction. A damaged file is set aside, and its
+readable records are kept: every record has a digest.
 """
 
 import fcntl
@@ -30,7 +30,7 @@ _TABLES = (
     "key TEXT PRIMARY KEY, record TEXT NOT NULL, arrays BLOB, digest TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS jobs (key TEXT PRIMARY KEY, job TEXT NOT NULL)",
 )
-_LAST = 2**62  # beyond all row numbers
+_MAX_ROWID = 2**62  # above every row ID in use
 _FACTS = (
     *("fit_seconds", "predict_seconds", "peak_bytes", "model_bytes"),
     *("n_train", "n_test", "n_columns"),
@@ -44,7 +44,7 @@ _COLUMNS = (
 class Store:
     """A folder of records.
 
-    `notes` says, in sentences, what had to be mended when the store was opened.
+    `notes` describes the repairs made when the store was opened.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -54,30 +54,30 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"{str(self.folder)!r} cannot hold a store ({error.strerror}); "
-                "name a folder that can be written to."
+                f"{str(self.folder)!r} cannot be used as a store ({error.strerror}); "
+                "choose a writable folder."
             ) from error
         self.file = self.folder / "records.sqlite"
-        self._mend()
+        self._recover()
 
     @property
     def trials(self) -> Path:
-        """The folder that keeps the trials of searches."""
+        """The folder for the trials of searches."""
         return self.folder / "trials"
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Hold the right to run jobs; only one process at a time has it."""
+    def write_lock(self) -> Iterator[None]:
+        """Hold the lock that lets one process at a time run jobs."""
         with (self.folder / "lock").open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 lock.seek(0)
-                who = lock.read().strip() or "another process"
+                holder = lock.read().strip() or "Another process"
                 raise StoreError(
-                    f"{who} is writing to the store {str(self.folder)!r}; wait for it, "
-                    "stop it, or name another store. (Status and report can be asked "
-                    "for meanwhile.)"
+                    f"{holder} is writing to the store {str(self.folder)!r}; wait for "
+                    "it, stop it, or choose another store. (Status and report work "
+                    "meanwhile.)"
                 ) from error
             lock.truncate(0)
             lock.write(
@@ -87,7 +87,7 @@ class Store:
             yield
 
     def append(self, record: Record) -> bool:
-        """Write one record; False if there is one of that job already."""
+        """Write one record; return False if its job already has one."""
         text, arrays = _to_text(record), _to_bytes(record)
         row = (record.job.key, text, arrays, _digest(text, arrays))
         try:
@@ -99,24 +99,24 @@ class Store:
         except sqlite3.Error as error:
             raise StoreError(
                 f"A record could not be written to {str(self.file)!r} ({error}); the "
-                "records before it are safe. Free some space, or see who may write "
-                "there, and run again: only what is missing will run."
+                "records before it are safe. Free some disk space or check the "
+                "permissions, and run again: only missing jobs will run."
             ) from error
 
     def plan(self, jobs: Iterable[Job]) -> None:
-        """Note which jobs are wanted, so that it can be said how many are missing."""
+        """Record which jobs are planned, to count the missing ones."""
         rows = [(job.key, json.dumps(asdict(job), sort_keys=True)) for job in jobs]
         with closing(self._open()) as file, file:
             file.executemany("INSERT OR REPLACE INTO jobs VALUES (?, ?)", rows)
 
     def planned(self) -> list[Job]:
-        """The jobs that were wanted by any run so far."""
+        """Return the jobs planned by all runs so far."""
         with closing(self._open()) as file:
             rows = file.execute("SELECT job FROM jobs ORDER BY rowid").fetchall()
         return [Job(**json.loads(text)) for (text,) in rows]
 
-    def forget(self, keys: list[str]) -> None:
-        """Remove records, so that their jobs run again."""
+    def delete(self, keys: list[str]) -> None:
+        """Delete records, so that their jobs run again."""
         with closing(self._open()) as file, file:
             file.executemany(
                 "DELETE FROM records WHERE key = ?", [(key,) for key in keys]
@@ -125,23 +125,23 @@ class Store:
     def records(
         self, *, arrays: bool = False, kinds: Sequence[str] = KINDS
     ) -> list[Record]:
-        """All records, in the order of their keys; predictions only if asked for."""
-        chosen = "record, arrays" if arrays else "record, NULL"
+        """Return all records sorted by key, with predictions only if `arrays`."""
+        columns = "record, arrays" if arrays else "record, NULL"
         marks = ",".join("?" * len(kinds))
         where = f"json_extract(record, '$.job.kind') IN ({marks})"
         with closing(self._open()) as file:
             rows = file.execute(
-                f"SELECT {chosen} FROM records WHERE {where} ORDER BY key", kinds
+                f"SELECT {columns} FROM records WHERE {where} ORDER BY key", kinds
             )
             return [_to_record(*row) for row in rows]
 
     def keys(self) -> set[str]:
-        """The keys of the jobs that have a record."""
+        """Return the keys of the jobs that have a record."""
         with closing(self._open()) as file:
             return {key for (key,) in file.execute("SELECT key FROM records")}
 
     def frame(self) -> pd.DataFrame:
-        """One row for each fit: what was asked, how it ended, scores, costs."""
+        """Return one row for each fit: job, status, scores, costs."""
         rows = [to_row(each) for each in self.records() if each.job.kind == "fit"]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
@@ -151,25 +151,25 @@ class Store:
             file.execute(table)
         return file
 
-    def _mend(self) -> None:
-        """Set a damaged file aside, and begin a new one with what is readable."""
+    def _recover(self) -> None:
+        """Set a damaged file aside, and start a new one with its readable records."""
         try:
             with closing(self._open()) as file:
-                told = file.execute("PRAGMA quick_check").fetchall()
+                checked = file.execute("PRAGMA quick_check").fetchall()
                 rows = file.execute("SELECT record, arrays, digest FROM records")
-                whole = told == [("ok",)] and all(
+                intact = checked == [("ok",)] and all(
                     _digest(text, arrays) == digest for text, arrays, digest in rows
                 )
         except sqlite3.OperationalError as error:
             if "malformed" not in str(error) and "disk image" not in str(error):
                 raise StoreError(
-                    f"{str(self.file)!r} cannot be opened ({error}); see that the "
-                    "folder can be written to and that the disk has space."
+                    f"{str(self.file)!r} cannot be opened ({error}); check that the "
+                    "folder is writable and the disk has space."
                 ) from error
-            whole = False
+            intact = False
         except sqlite3.DatabaseError:
-            whole = False
-        if whole:
+            intact = False
+        if intact:
             return
         damaged = self.file.with_name(f"damaged-{now().replace(':', '')}.sqlite")
         self.file.rename(damaged)
@@ -179,36 +179,36 @@ class Store:
             )
         kept = 0
         with closing(self._open()) as file, file:
-            for row in _readable(damaged):
+            for row in _intact_rows(damaged):
                 file.execute("INSERT OR IGNORE INTO records VALUES (?,?,?,?)", row)
                 kept += 1
         self.notes.append(
             f"The store was damaged. It was set aside as {damaged.name}; {kept} "
-            "readable records were kept, and what is missing will run again."
+            "readable records were kept, and missing jobs will run again."
         )
 
 
-def _readable(damaged: Path) -> Iterator[tuple[str, str, bytes | None, str]]:
-    """Yield the rows of a damaged file that can be read and are whole.
+def _intact_rows(damaged: Path) -> Iterator[tuple[str, str, bytes | None, str]]:
+    """Yield the rows of a damaged file that are readable and match their digest.
 
-    Reading goes on behind a damaged page: by ascending row number up to it, then by
-    descending ones, then one by one in between.
+    Reading continues behind a damaged page: by ascending row ID up to it, then by
+    descending row ID, then one by one in between.
     """
     with closing(sqlite3.connect(f"file:{damaged}?mode=ro", uri=True)) as file:
-        low, high = 0, _LAST
-        for row in _walk(file, "rowid > 0 ORDER BY rowid"):
+        low, high = 0, _MAX_ROWID
+        for row in _select(file, "rowid > 0 ORDER BY rowid"):
             low = row[0]
-            yield from _whole(row)
-        for row in _walk(file, f"rowid > {low} ORDER BY rowid DESC"):
+            yield from _if_intact(row)
+        for row in _select(file, f"rowid > {low} ORDER BY rowid DESC"):
             high = row[0]
-            yield from _whole(row)
-        if high < _LAST:
-            for place in range(low + 1, high):
-                for row in _walk(file, f"rowid = {place}"):
-                    yield from _whole(row)
+            yield from _if_intact(row)
+        if high < _MAX_ROWID:
+            for rowid in range(low + 1, high):
+                for row in _select(file, f"rowid = {rowid}"):
+                    yield from _if_intact(row)
 
 
-def _walk(file: sqlite3.Connection, where: str) -> Iterator[tuple]:
+def _select(file: sqlite3.Connection, where: str) -> Iterator[tuple]:
     """Yield rows up to the first one that cannot be read."""
     try:
         yield from file.execute(
@@ -219,8 +219,8 @@ def _walk(file: sqlite3.Connection, where: str) -> Iterator[tuple]:
         return
 
 
-def _whole(row: tuple) -> Iterator[tuple]:
-    """Yield the row without its number, if it is as it was written."""
+def _if_intact(row: tuple) -> Iterator[tuple]:
+    """Yield the row without its row ID, if it matches its digest."""
     _, key, text, arrays, digest = row
     if isinstance(text, str) and _digest(text, arrays) == digest:
         yield key, text, arrays, digest
@@ -231,13 +231,13 @@ def _digest(text: str, arrays: bytes | None) -> str:
 
 
 def _to_text(record: Record) -> str:
-    told = asdict(record)
-    del told["prediction"], told["truth"]
-    return json.dumps(told, sort_keys=True, default=_plain)
+    fields = asdict(record)
+    del fields["prediction"], fields["truth"]
+    return json.dumps(fields, sort_keys=True, default=_to_json)
 
 
-def _plain(value: Any) -> Any:
-    """Numbers of numpy among settings, as JSON's own."""
+def _to_json(value: Any) -> Any:
+    """Convert NumPy scalars among the settings to plain numbers."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
@@ -250,18 +250,16 @@ def _to_bytes(record: Record) -> bytes | None:
 
 
 def _to_record(text: str, arrays: bytes | None) -> Record:
-    told = json.loads(text)
-    told["job"] = Job(**told["job"])
-    record = Record(**told)
-    if arrays is None:
-        return record
-    with np.load(io.BytesIO(arrays), allow_pickle=False) as found:
-        told.update(prediction=found["prediction"], truth=found["truth"])
-    return Record(**told)
+    fields = json.loads(text)
+    fields["job"] = Job(**fields["job"])
+    if arrays is not None:
+        with np.load(io.BytesIO(arrays), allow_pickle=False) as stored:
+            fields.update(prediction=stored["prediction"], truth=stored["truth"])
+    return Record(**fields)
 
 
 def to_row(record: Record) -> dict[str, Any]:
-    """What a record says, as a row of a frame."""
+    """Return a record as a row of a frame."""
     job = record.job
     return {
         "key": job.key,

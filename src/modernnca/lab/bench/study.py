@@ -1,7 +1,7 @@
-"""A study: a table or figure of the paper as a file, read and expanded to jobs.
+"""Studies: tables and figures of the paper as files, read and expanded to jobs.
 
-A study file says what is asked, which variants are compared on which tables, what the
-paper printed, and what it claims; see `docs/studies.md`.
+A study file holds a question, the variants to compare and the datasets to use, and the
+paper's printed values and claims; see `docs/studies.md`.
 """
 
 import tomllib
@@ -22,7 +22,7 @@ from modernnca.lab.bench.study_parts import (
     Size,
     Variant,
 )
-from modernnca.lab.bench.suites import Chosen, choose
+from modernnca.lab.bench.suites import Selection, select_datasets
 from modernnca.lab.peers import PEERS
 
 FOLDER = Path(__file__).parents[1] / "studies"
@@ -35,7 +35,7 @@ _ORDER = (
 
 @dataclass(frozen=True)
 class Study:
-    """All that a study file says."""
+    """The content of a study file."""
 
     name: str
     title: str
@@ -46,37 +46,42 @@ class Study:
     quick: Size
     kind: str = "fit"  # of its jobs
     figure: str = "ranks"
-    note: str = ""  # what a reader should know before believing it
-    baseline: str = ""  # the variant that ratios are over; else the first
+    note: str = ""  # caveats for the reader
+    baseline: str = ""  # denominator of ratios; by default the first variant
     published: tuple[Published, ...] = ()
     claims: tuple[Claim, ...] = ()
     groups: tuple[Group, ...] = ()
 
     @property
     def labels(self) -> list[str]:
-        """What the variants are called, in the order of the paper."""
+        """The labels of the variants, in the order of the paper."""
         return [variant.label for variant in self.variants]
 
     def tables(
         self,
-        asked: str | Sequence[str] | None = None,
+        suite: str | Sequence[str] | None = None,
         *,
         quick: bool = False,
         data: Path | None = None,
         **filters: Any,
-    ) -> Chosen:
-        """The tables to run on: those asked for, or those of the study's size."""
-        if asked is not None:
-            return choose(asked, data=data, **filters)
+    ) -> Selection:
+        """Select the datasets to run on: `suite`, or those of the study's size.
+
+        `suite` is the name of a suite or a list of datasets.
+        """
+        if suite is not None:
+            return select_datasets(suite, data=data, **filters)
         size = self.quick if quick else self.full
-        parts = [choose(size.suite, data=data, **filters)] if size.suite else []
+        parts = (
+            [select_datasets(size.suite, data=data, **filters)] if size.suite else []
+        )
         for name in size.datasets:
             try:
-                parts.append(choose([name], data=data, **filters))
-            except ValueError:  # as of a suite: what is not here is missing
-                parts.append(Chosen((), (name,)))
+                parts.append(select_datasets([name], data=data, **filters))
+            except ValueError:  # missing, as in a suite
+                parts.append(Selection((), (name,)))
         names, missing = zip(*parts, strict=True) if parts else ((), ())
-        return Chosen(tuple(dict.fromkeys(sum(names, ()))), sum(missing, ()))
+        return Selection(tuple(dict.fromkeys(sum(names, ()))), sum(missing, ()))
 
     def jobs(
         self,
@@ -87,11 +92,11 @@ class Study:
         trials: Sequence[int] | None = None,
         quick: bool = False,
     ) -> list[Job]:
-        """Every table with every variant that is for its task, trials and seed."""
+        """Return a job for every dataset, suitable variant, trial count and seed."""
         size = self.quick if quick else self.full
-        ways = size.trials if trials is None else trials
+        trial_counts = size.trials if trials is None else trials
         names = list(datasets)
-        numbers = set(choose(names, data=data, task="regression").names)
+        regression = select_datasets(names, data=data, task="regression").names
         return [
             Job(
                 dataset,
@@ -99,31 +104,31 @@ class Study:
                 self.split_of(dataset),
                 seed,
                 n_trials,
-                variant.asked(n_trials),
+                variant.overrides(n_trials),
                 variant.label,
                 self.kind,
             )
-            for dataset in choose(names, data=data).names
+            for dataset in select_datasets(names, data=data).names
             for variant in self.variants
-            if GROUPS[dataset in numbers] in variant.tasks
-            for n_trials in ((0,) if self.kind == "embed" else ways)
+            if GROUPS[dataset in regression] in variant.tasks
+            for n_trials in ((0,) if self.kind == "embed" else trial_counts)
             for seed in range(size.seeds if seeds is None else seeds)
         ]
 
     def split_of(self, dataset: str) -> str:
-        """The split of a table: that of its group, or the given one."""
-        ways = [group.split for group in self.groups if dataset in group.datasets]
-        return next((way for way in ways if way), "given")
+        """Return the split of a dataset: that of its group, or the given one."""
+        splits = [group.split for group in self.groups if dataset in group.datasets]
+        return next((split for split in splits if split), "given")
 
 
 def study_names() -> list[str]:
-    """The studies that come with the package, in the order of the paper."""
-    found = sorted(path.stem for path in FOLDER.glob("*.toml"))
-    return sorted(found, key=lambda name: (*_ORDER, name).index(name))
+    """Return the names of the built-in studies, in the order of the paper."""
+    names = sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return sorted(names, key=lambda name: (*_ORDER, name).index(name))
 
 
 def read_study(name: str | Path) -> Study:
-    """Read a study by its name, or from a file of one's own.
+    """Read a built-in study by its name, or a study file by its path.
 
     >>> read_study("loss").labels
     ['Log', 'Sum (NCA)', 'MCML', 't-distribution']
@@ -133,17 +138,19 @@ def read_study(name: str | Path) -> Study:
         files = {each: FOLDER / f"{each}.toml" for each in study_names()}
         path = named("study", str(name), files)
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(
             f"The study file {str(path)!r} cannot be read: {error.strerror}."
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(
-            f"The study file {str(path)!r} is not TOML: {str(error).rstrip('.')}."
+            f"The study file {str(path)!r} is not valid TOML: {str(error).rstrip('.')}."
         ) from error
     try:
-        return _checked(_build(Study, {"name": path.stem, **told}))
+        study = _build(Study, {"name": path.stem, **content})
+        _validate(study)
+        return study
     except ValueError as error:
         raise ValueError(f"The study file {path.name!r}: {error}") from error
 
@@ -158,21 +165,21 @@ _PARTS: dict[str, type] = {
 }
 
 
-def _build(kind: Any, told: Any, where: str = "it") -> Any:
-    """Make a part of a study of what its file says, or say what is wrong with it."""
-    if not isinstance(told, dict):
-        raise ValueError(f"{where} must be a table of names and values; got {told!r}.")
-    known = {part.name: part for part in fields(kind)}
-    for name in told:
+def _build(cls: Any, content: Any, where: str = "the study") -> Any:
+    """Build a part of a study from the content of its file."""
+    if not isinstance(content, dict):
+        raise ValueError(f"{where} must be a TOML table; got {content!r}.")
+    known = {part.name: part for part in fields(cls)}
+    for name in content:
         named(f"entry of {where}", name, known)
-    lacking = [
+    missing = [
         name
         for name, part in known.items()
-        if name not in told and part.default is part.default_factory is MISSING
+        if name not in content and part.default is part.default_factory is MISSING
     ]
-    if lacking:
-        raise ValueError(f"{where} must say {', '.join(lacking)}.")
-    return kind(**{name: _value(name, value) for name, value in told.items()})
+    if missing:
+        raise ValueError(f"missing in {where}: {', '.join(missing)}.")
+    return cls(**{name: _value(name, value) for name, value in content.items()})
 
 
 def _value(name: str, value: Any) -> Any:
@@ -183,8 +190,8 @@ def _value(name: str, value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _checked(study: Study) -> Study:
-    """Return the study, if what it names exists."""
+def _validate(study: Study) -> None:
+    """Raise if the study refers to a name that does not exist."""
     named("kind of job", study.kind, dict.fromkeys(KINDS))
     labels = dict.fromkeys(study.labels)
     if len(labels) < len(study.variants):
@@ -208,4 +215,3 @@ def _checked(study: Study) -> Study:
             named("group", claim.group, groups)
     if study.baseline:
         named("variant", study.baseline, labels)
-    return study

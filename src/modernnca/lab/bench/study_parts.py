@@ -1,4 +1,4 @@
-"""The parts of a study: variants, sizes, groups of tables, printed numbers, claims."""
+"""The parts of a study: variants, sizes, dataset groups, printed values, claims."""
 
 import json
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ CLAIMS = ("better", "best", "similar", "not better", "faster", "purer")
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the things that a study compares.
+    """One of the methods, or configurations, that a study compares.
 
     Attributes:
-        method: a peer, or "raw" for the columns themselves where embeddings are asked.
-        settings: what differs from the method's defaults.
-        untuned: what differs besides, where nothing is searched for.
+        method: a peer, or "raw" for the raw columns in a study of embeddings.
+        settings: overrides of the method's defaults.
+        untuned: further overrides for runs without tuning.
         tasks: "classification", "regression" or both.
     """
 
@@ -25,25 +25,25 @@ class Variant:
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     untuned: Mapping[str, Any] = field(default_factory=dict)
-    none: tuple[str, ...] = ()  # settings that are None, which TOML cannot say
+    none: tuple[str, ...] = ()  # settings that are None, which TOML cannot express
     tasks: tuple[str, ...] = GROUPS
     alias: str = ""  # its name in a file of published scores, if not its label
 
-    def asked(self, trials: int) -> str:
-        """The overrides, as the JSON text of a job.
+    def overrides(self, trials: int) -> str:
+        """Return the settings as the JSON text of a job.
 
-        >>> Variant("M", "modernnca", {"dim": 8}, untuned={"n_blocks": 1}).asked(0)
+        >>> Variant("M", "modernnca", {"dim": 8}, untuned={"n_blocks": 1}).overrides(0)
         '{"dim": 8, "n_blocks": 1}'
         """
-        chosen = {**self.settings, **dict.fromkeys(self.none)}
-        return json.dumps(
-            chosen if trials else {**chosen, **self.untuned}, sort_keys=True
-        )
+        settings = {**self.settings, **dict.fromkeys(self.none)}
+        if not trials:
+            settings |= self.untuned
+        return json.dumps(settings, sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Size:
-    """On which tables a study runs: a suite, names, or both; and how often."""
+    """The datasets of a study (a suite, names, or both), seeds and trials."""
 
     suite: str = ""
     datasets: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Group:
-    """Tables that are looked at together, and maybe split in a way of their own."""
+    """Datasets that are reported together, optionally with a split of their own."""
 
     name: str
     datasets: tuple[str, ...]
@@ -62,7 +62,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper printed: one number for each of some variants."""
+    """Values printed in the paper, one for each of some variants."""
 
     measure: str
     task: str  # "classification", "regression" or "all"
@@ -72,13 +72,14 @@ class Published:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says of its numbers, so that others can be asked the same.
+    """A claim of the paper, stated so that it can be tested on other results.
 
     Attributes:
-        kind: "better", "faster" and "purer": left is, than right; "best": left is, of
-            all; "similar": left and right are at most `within` ranks apart; "not
-            better": left is at most `within` ranks before right.
-        group: only on the tables of this group.
+        says: the claim as a sentence.
+        kind: "better", "faster" and "purer" compare left with right; "best": left is
+            the best of all; "similar": left and right are at most `within` ranks apart;
+            "not better": left is at most `within` ranks ahead of right.
+        group: restricts the claim to the datasets of this group.
     """
 
     says: str

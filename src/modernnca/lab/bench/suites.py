@@ -1,4 +1,4 @@
-"""Named lists of datasets, and the choice among them by task and size."""
+"""Named lists of datasets, and filters by task and size."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ from modernnca.errors import TableError
 from modernnca.lab.bench.bundled import BUNDLED
 from modernnca.lab.bench.dataset import TASKS
 from modernnca.lab.bench.folders import (
-    VARIABLE,
+    DATA_VARIABLE,
     data_folder,
     names_in,
     open_folder,
@@ -31,22 +31,22 @@ _TASKS = {
 
 @dataclass(frozen=True)
 class Suite:
-    """A list of datasets with a name; without datasets, all in the data folder."""
+    """A named list of datasets; None stands for all datasets in the data folder."""
 
     name: str
     title: str
     datasets: tuple[str, ...] | None
 
 
-class Chosen(NamedTuple):
-    """The datasets to use, and those that were asked for but cannot be read."""
+class Selection(NamedTuple):
+    """The datasets to use, and the requested ones that cannot be read."""
 
     names: tuple[str, ...]
     missing: tuple[str, ...]
 
 
-class _Facts(NamedTuple):
-    """What the filters ask of a dataset."""
+class _Summary(NamedTuple):
+    """The properties of a dataset that the filters use."""
 
     name: str
     task: str
@@ -55,12 +55,12 @@ class _Facts(NamedTuple):
 
 
 def _read_suites() -> dict[str, Suite]:
-    """Read the suites of the paper beside the two that need no list."""
+    """Return the paper's suites, from suites.json, and the two without a list."""
     lists = json.loads(Path(__file__).with_name("suites.json").read_text())
     builtin = tuple(f"builtin:{name}" for name in BUNDLED)
     suites = (
-        Suite("builtin", "The tables that come with scikit-learn", builtin),
-        Suite("all", "Every table of the data folder", None),
+        Suite("builtin", "The datasets that come with scikit-learn", builtin),
+        Suite("all", "Every dataset of the data folder", None),
         *(
             Suite(name, suite["title"], tuple(suite["datasets"]))
             for name, suite in lists.items()
@@ -72,7 +72,7 @@ def _read_suites() -> dict[str, Suite]:
 SUITES: dict[str, Suite] = _read_suites()
 
 
-def choose(
+def select_datasets(
     suite: str | Sequence[str],
     *,
     data: Path | None = None,
@@ -80,49 +80,49 @@ def choose(
     min_rows: int | None = None,
     max_rows: int | None = None,
     max_columns: int | None = None,
-) -> Chosen:
-    """Choose the datasets of a suite, or of a list of names, that pass the filters.
+) -> Selection:
+    """Select the datasets of a suite, or of a list of names, that pass the filters.
 
-    What a suite names and the data folder lacks, or holds in a broken folder, is
-    `missing`; a name of a list that nobody knows raises a `TableError`. Filters read
-    info.json only, where that says enough. A table has the name of its folder, however
-    it was asked for.
+    Datasets of a suite that the data folder lacks or that cannot be read are `missing`;
+    an unknown name in a list raises a `TableError`. Filters read only info.json where
+    that is enough. A dataset is returned under the name of its folder, even if it was
+    requested by an alias.
 
     Args:
-        task: one of TASKS, or "classification" for both kinds of classes.
+        task: one of TASKS, or "classification" for binclass and multiclass.
 
-    >>> choose("builtin", task="regression")
-    Chosen(names=('builtin:diabetes',), missing=())
+    >>> select_datasets("builtin", task="regression")
+    Selection(names=('builtin:diabetes',), missing=())
     """
     tasks = TASKS if task is None else named("task", task, _TASKS)
     data = data_folder(data)
     paths = {} if data is None else paths_by_name(data)
-    chosen: list[_Facts] = []
+    summaries: list[_Summary] = []
     missing: list[str] = []
-    for name in _asked(suite, data):
-        # A suite means folders: TALENT's wine is not the wine of scikit-learn.
+    for name in _requested(suite, data):
+        # A suite names folders: TALENT's wine is not scikit-learn's wine.
         if isinstance(suite, str) and name not in paths and ":" not in name:
             missing.append(name)
             continue
         try:
-            chosen.append(_facts(name, paths, data))
+            summaries.append(_summarize(name, paths, data))
         except TableError as error:
             if not isinstance(suite, str):
                 raise
             _LOGGER.warning("%s", error)
             missing.append(name)
     names = [
-        facts.name
-        for facts in chosen
-        if facts.task in tasks
-        and (min_rows is None or facts.n_rows >= min_rows)
-        and (max_rows is None or facts.n_rows <= max_rows)
-        and (max_columns is None or facts.n_columns <= max_columns)
+        summary.name
+        for summary in summaries
+        if summary.task in tasks
+        and (min_rows is None or summary.n_rows >= min_rows)
+        and (max_rows is None or summary.n_rows <= max_rows)
+        and (max_columns is None or summary.n_columns <= max_columns)
     ]
-    return Chosen(tuple(dict.fromkeys(names)), tuple(missing))
+    return Selection(tuple(dict.fromkeys(names)), tuple(missing))
 
 
-def _asked(suite: str | Sequence[str], data: Path | None) -> Sequence[str]:
+def _requested(suite: str | Sequence[str], data: Path | None) -> Sequence[str]:
     if not isinstance(suite, str):
         return suite
     datasets = named("suite", suite, SUITES).datasets
@@ -130,17 +130,17 @@ def _asked(suite: str | Sequence[str], data: Path | None) -> Sequence[str]:
         return datasets
     if data is None:
         raise TableError(
-            f"The suite {suite!r} is all that the data folder holds; say where that is "
-            f"with --data or {VARIABLE}."
+            f"The suite {suite!r} needs a data folder; set it with --data or "
+            f"{DATA_VARIABLE}."
         )
     return names_in(data)
 
 
-def _facts(name: str, paths: dict[str, Path], data: Path | None) -> _Facts:
-    """Read what info.json says of a dataset; if there is none, the dataset itself."""
+def _summarize(name: str, paths: dict[str, Path], data: Path | None) -> _Summary:
+    """Summarize a dataset from its info.json or, if that is not enough, its data."""
     if name in paths:
         folder = open_folder(paths[name])
         if folder.n_rows is not None and folder.n_columns is not None:
-            return _Facts(folder.name, folder.task, folder.n_rows, folder.n_columns)
+            return _Summary(folder.name, folder.task, folder.n_rows, folder.n_columns)
     dataset = read_dataset(name, data=data)
-    return _Facts(dataset.name, dataset.task, *dataset.X.shape)
+    return _Summary(dataset.name, dataset.task, *dataset.X.shape)

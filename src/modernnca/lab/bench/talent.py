@@ -1,4 +1,4 @@
-"""Read TALENT's folders: arrays N_ (numbers), C_ (categories) and y_ for each part."""
+"""Read TALENT's folders: arrays N_ (numeric), C_ (categorical) and y_ for each part."""
 
 from typing import Any
 
@@ -10,24 +10,24 @@ from modernnca.lab.bench.arrays import load_array
 from modernnca.lab.bench.dataset import PARTS, Dataset, as_categories, target_values
 from modernnca.lab.bench.folders import Folder
 
-_GAPS = ("nan", "NaN", "")  # what TALENT itself takes for a missing category
+_GAPS = ("nan", "NaN", "")  # texts that TALENT treats as missing categories
 
 
 def read_talent(folder: Folder) -> Dataset:
-    """Read a table whose rows are those of train, val and test, in this order."""
+    """Read a dataset with the rows of train, val and test, in this order."""
     shown = repr(str(folder.path))
     arrays = {kind: _read(folder, kind) for kind in "NCy"}
     sizes = {part: len(cells) for part, cells in arrays["y"].items()}
     if "test" not in sizes:
         raise TableError(f"{shown} has no y_test.npy; complete the folder.")
     if not arrays["N"] and not arrays["C"]:
-        raise TableError(f"{shown} has no N_train.npy or C_train.npy; complete it.")
+        raise TableError(f"{shown} has no N_train.npy or C_train.npy; add one of them.")
     for kind in "NC":
-        there = {part: len(cells) for part, cells in arrays[kind].items()}
-        if there and there != sizes:
+        lengths = {part: len(cells) for part, cells in arrays[kind].items()}
+        if lengths and lengths != sizes:
             raise TableError(
-                f"The arrays {kind}_ and y_ of {shown} have different rows: {there} "
-                f"and {sizes}; complete the folder."
+                f"The arrays {kind}_ and y_ of {shown} have different numbers of rows: "
+                f"{lengths} and {sizes}; complete the folder."
             )
     try:
         blocks = {kind: _stack(arrays[kind], sum(sizes.values())) for kind in "NC"}
@@ -35,13 +35,14 @@ def read_talent(folder: Folder) -> Dataset:
             blocks["N"] = blocks["N"].astype(np.float64)
     except ValueError as error:
         raise TableError(
-            f"The arrays N_ or C_ of {shown} do not fit together: {error}."
+            f"The arrays N_ or C_ of {shown} cannot be combined: {error}."
         ) from error
     columns = [
         *blocks["N"].T,
         *(as_categories(cells, gaps=_GAPS) for cells in blocks["C"].T),
     ]
-    names = _names(folder.info, [block.shape[1] for block in blocks.values()])
+    widths = [block.shape[1] for block in blocks.values()]
+    names = _column_names(folder.info, widths)
     target = pd.Series(np.concatenate([*arrays["y"].values()]).ravel(), name="y")
     ends = np.cumsum([*sizes.values()])
     return Dataset(
@@ -63,14 +64,14 @@ def _read(folder: Folder, kind: str) -> dict[str, np.ndarray]:
 
 
 def _stack(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
-    """Put the parts of one kind of columns on top of each other: (N, columns)."""
+    """Stack the parts of one kind of columns: (N, columns)."""
     if not arrays:
         return np.empty((n_rows, 0))
     return np.concatenate([cells.reshape(len(cells), -1) for cells in arrays.values()])
 
 
-def _names(info: dict[str, Any], widths: list[int]) -> list[str]:
-    """Take the names of the columns from info.json; if they do not fit, number them."""
+def _column_names(info: dict[str, Any], widths: list[int]) -> list[str]:
+    """Take the column names from info.json; if their number is wrong, number them."""
     both = info.get("feature_intro") or {}
     described = [
         name
@@ -80,4 +81,4 @@ def _names(info: dict[str, Any], widths: list[int]) -> list[str]:
     if len(described) == len(set(described)) == sum(widths):
         return described
     numbered = zip("NC", widths, strict=True)
-    return [f"{kind}{place}" for kind, width in numbered for place in range(width)]
+    return [f"{kind}{index}" for kind, width in numbered for index in range(width)]

@@ -1,4 +1,4 @@
-"""The commands of the benchmark."""
+"""The commands `modernnca bench run`, `status`, `report` and `methods`."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ bench = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Compare methods on many tables, following the paper's protocol.",
+    help="Compare methods on many datasets with the paper's protocol.",
 )
 
 for command in (run, status, report, methods):
@@ -23,5 +23,5 @@ for command in (run, status, report, methods):
 
 
 def main(args: Sequence[str], *, prog_name: str) -> None:
-    """Run the command that these arguments name."""
+    """Run the command given by the arguments."""
     bench(args=list(args), prog_name=prog_name)

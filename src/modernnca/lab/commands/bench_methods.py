@@ -1,4 +1,4 @@
-"""Show the cards of the methods."""
+"""The command `modernnca bench methods`: describe the methods."""
 
 import textwrap
 
@@ -10,15 +10,16 @@ _WIDTH = 88
 
 
 def methods() -> None:
-    """List the methods that can be run, with their papers and what runs."""
+    """List the available methods with their papers and implementations."""
     for name in PEERS:
         card = peer(name)
         typer.echo(f"{name}: {card.title} ({card.paper})")
-        said = [f"Runs {card.source}."]
+        sentences = [f"Runs {card.source}."]
         if card.differs:
-            said.append(f"Differs: {card.differs}.")
+            sentences.append(f"Differs: {card.differs}.")
         if "regression" not in card.tasks:
-            said.append("Classification only.")
+            sentences.append("Classification only.")
         if card.extra:
-            said.append(f'Needs pip install "modernnca[{card.extra}]".')
-        typer.echo(textwrap.indent(textwrap.fill(" ".join(said), _WIDTH - 4), "    "))
+            sentences.append(f'Needs pip install "modernnca[{card.extra}]".')
+        text = textwrap.fill(" ".join(sentences), _WIDTH - 4)
+        typer.echo(textwrap.indent(text, "    "))

@@ -1,4 +1,4 @@
-"""The options of every command that runs jobs."""
+"""The options shared by the commands that run jobs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,41 +8,47 @@ import typer
 Data = Annotated[
     Path | None,
     typer.Option(
-        metavar="FOLDER", envvar="MODERNNCA_DATA", help="Where the tables are."
+        metavar="FOLDER", envvar="MODERNNCA_DATA", help="Folder of the datasets."
     ),
 ]
 Datasets = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="Instead of a suite: a,b,c.")
+    str | None,
+    typer.Option(metavar="NAMES", help="Datasets instead of a suite: a,b,c."),
 ]
 Task = Annotated[
     str | None,
-    typer.Option(metavar="TASK", help="Only binclass, multiclass, regression."),
+    typer.Option(
+        metavar="TASK",
+        help="Only binclass, multiclass, classification or regression.",
+    ),
 ]
 MaxRows = Annotated[
-    int | None, typer.Option(metavar="N", help="Only tables of at most N rows.")
+    int | None, typer.Option(metavar="N", help="Only datasets with at most N rows.")
 ]
 MaxColumns = Annotated[
-    int | None, typer.Option(metavar="N", help="Only tables of at most N columns.")
+    int | None, typer.Option(metavar="N", help="Only datasets with at most N columns.")
 ]
-ExecutorName = Annotated[str, typer.Option(metavar="NAME", help="pool, here or ray.")]
+ExecutorName = Annotated[
+    str, typer.Option(metavar="NAME", help="Where jobs run: pool, here or ray.")
+]
 Workers = Annotated[
     int | None, typer.Option(metavar="N", help="Processes of the pool.")
 ]
 Address = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Of a Ray cluster; auto finds one."),
+    typer.Option(
+        metavar="ADDRESS", help="Address of a Ray cluster; auto finds a local one."
+    ),
 ]
-Cpus = Annotated[float, typer.Option(metavar="N", help="CPUs that one job holds.")]
-Gpus = Annotated[
-    float, typer.Option(metavar="N", help="GPUs (or a part) that one job holds.")
-]
+Cpus = Annotated[float, typer.Option(metavar="N", help="CPUs per job.")]
+Gpus = Annotated[float, typer.Option(metavar="N", help="GPUs per job; may be 0.5.")]
 TimeLimit = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="For one fit.")
+    float | None, typer.Option(metavar="SECONDS", help="Time limit of one fit.")
 ]
-MemoryLimit = Annotated[float | None, typer.Option(metavar="GIB", help="For one job.")]
+MemoryLimit = Annotated[
+    float | None, typer.Option(metavar="GIB", help="Memory limit of one job.")
+]
 TuneTime = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="For one search.")
+    float | None, typer.Option(metavar="SECONDS", help="Time limit of one search.")
 ]
-Retry = Annotated[
-    bool, typer.Option("--retry", help="Run again what has failed before.")
-]
+Retry = Annotated[bool, typer.Option("--retry", help="Run failed jobs again.")]

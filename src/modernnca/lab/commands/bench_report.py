@@ -1,4 +1,4 @@
-"""Write the page, the tables and the figures of a benchmark."""
+"""The command `modernnca bench report`: write the report of a benchmark."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +8,9 @@ import pandas as pd
 import typer
 
 from modernnca.errors import TableError
-from modernnca.lab.bench.beside import published_beside
 from modernnca.lab.bench.checks import check
 from modernnca.lab.bench.published import read_published
+from modernnca.lab.bench.published_reference import published_scores
 from modernnca.lab.bench.readers import read_dataset
 from modernnca.lab.bench.splits import split_rows
 from modernnca.lab.bench.store import Store
@@ -23,32 +23,32 @@ def report(
         Path | None, typer.Argument(metavar="FOLDER", help="The store.")
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="For the report.")
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write to.")
     ] = Path("report"),
     published: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Means of others (dataset,task,method,mean,std), in place of a store.",
+            help="Published means (dataset,task,method,mean,std) instead of a store.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", envvar="MODERNNCA_DATA", help="Where the tables are."
+            metavar="FOLDER", envvar="MODERNNCA_DATA", help="Folder of the datasets."
         ),
     ] = None,
     hero: Annotated[
-        str, typer.Option(metavar="METHOD", help="Whose wins and losses are told.")
+        str, typer.Option(metavar="METHOD", help="Method whose wins are counted.")
     ] = "modernnca",
     title: Annotated[str | None, typer.Option(metavar="TEXT")] = None,
 ) -> None:
-    """Write one page that needs nothing else, and its tables and figures as files.
+    """Write a self-contained page, and its tables and figures as files.
 
-    It can be written at any time, from the records so far.
+    The report can be written at any time, from the records so far.
     """
     if (store is None) == (published is None):
-        raise ValueError("Name a store, or a file with --published; one of the two.")
+        raise ValueError("Give either a store or a file with --published.")
     if store is None:
         assert published is not None
         page = write_report(
@@ -59,23 +59,23 @@ def report(
             hero=hero,
         )
     else:
-        kept = open_store(store)
-        frame = kept.frame()
+        records = open_store(store)
+        frame = records.frame()
         page = write_report(
             frame,
             out,
             title=title or f"Benchmark: {store.name}",
             hero=hero,
-            published=published_beside(sorted(set(frame["dataset"])), data),
+            published=published_scores(sorted(set(frame["dataset"])), data),
             checks=_checks(frame, data),
-            facts=facts_of([kept]),
-            expected=len(kept.planned()) or None,
+            facts=provenance_facts([records]),
+            expected=len(records.planned()) or None,
         )
-    typer.echo(f"The report is {page}.")
+    typer.echo(f"Wrote the report to {page}.")
 
 
 def _checks(frame: pd.DataFrame, data: Path | None) -> pd.DataFrame:
-    """What is odd in the tables; one that is not here any more is said to be so."""
+    """Check every dataset for data problems; one that is gone is "not checked"."""
     rows = []
     for name, split in sorted(set(zip(frame["dataset"], frame["split"], strict=True))):
         if split not in ("given", "random-0"):
@@ -85,22 +85,22 @@ def _checks(frame: pd.DataFrame, data: Path | None) -> pd.DataFrame:
         except TableError as error:
             rows.append((name, "not checked", str(error)))
             continue
-        found = check(dataset, split_rows(dataset, split))
-        rows += [(name, finding.kind, finding.text) for finding in found]
+        findings = check(dataset, split_rows(dataset, split))
+        rows += [(name, finding.kind, finding.text) for finding in findings]
     return pd.DataFrame(rows, columns=["dataset", "kind", "text"])
 
 
-def facts_of(stores: Sequence[Store]) -> dict[str, str]:
-    """How it was run, from what the records say of themselves."""
+def provenance_facts(stores: Sequence[Store]) -> dict[str, str]:
+    """Summarize the provenance of the records: versions, machines, times."""
     records = [record for store in stores for record in store.records()]
-    told: dict[str, set[str]] = {}
+    seen: dict[str, set[str]] = {}
     for record in records:
         for name, value in record.provenance.items():
             if isinstance(value, dict):
                 value = ", ".join(f"{key} {text}" for key, text in value.items())
             if value is not None:
-                told.setdefault(name, set()).add(str(value))
-    facts = {name: "; ".join(sorted(values)) for name, values in told.items()}
+                seen.setdefault(name, set()).add(str(value))
+    facts = {name: "; ".join(sorted(values)) for name, values in seen.items()}
     if records:
         times = sorted(record.finished for record in records)
         facts["records"] = f"{len(records)}, from {times[0]} to {times[-1]}"

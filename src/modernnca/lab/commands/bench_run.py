@@ -1,4 +1,4 @@
-"""Run a benchmark; what has a record already is not run again."""
+"""The command `modernnca bench run`: run the missing jobs of a benchmark."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 from modernnca.lab.bench.runner import plan
-from modernnca.lab.bench.suites import choose
+from modernnca.lab.bench.suites import select_datasets
 from modernnca.lab.commands import bench_options as options
-from modernnca.lab.commands.lists import split_list
-from modernnca.lab.commands.running import (
+from modernnca.lab.commands.name_lists import split_names
+from modernnca.lab.commands.run_jobs import (
     new_runner,
-    open_to_write,
-    read_trials,
+    open_for_writing,
+    parse_trials,
+    report_missing,
     run_jobs,
-    say_missing,
 )
 from modernnca.lab.peers import PEERS, peer
 
@@ -22,7 +22,7 @@ from modernnca.lab.peers import PEERS, peer
 def run(
     store: Annotated[
         Path,
-        typer.Option("--store", "-o", metavar="FOLDER", help="Keeps the records."),
+        typer.Option("--store", "-o", metavar="FOLDER", help="Folder of the records."),
     ],
     suite: Annotated[
         str, typer.Option(metavar="NAME", help="builtin, all, talent-300, tiny-45.")
@@ -33,18 +33,19 @@ def run(
     ] = "modernnca,knn,lightgbm",
     data: options.Data = None,
     seeds: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Final fits with so many seeds.")
+        int, typer.Option(metavar="N", min=1, help="Number of seeds per setting.")
     ] = 15,
     splits: Annotated[
         int,
         typer.Option(
-            metavar="K", min=0, help="K random splits in place of the given one."
+            metavar="K", min=0, help="K random splits instead of the given one."
         ),
     ] = 0,
     trials: Annotated[
         str,
         typer.Option(
-            metavar="N", help="Trials of tuning; 0: defaults; 0,100: both, compared."
+            metavar="N",
+            help="Tuning trials; 0 uses the defaults, 0,100 compares both.",
         ),
     ] = "0",
     task: options.Task = None,
@@ -60,33 +61,35 @@ def run(
     tune_time: options.TuneTime = None,
     retry: options.Retry = False,
 ) -> None:
-    """Fit every method on every table with every seed, and keep the records.
+    """Fit every method on every dataset with every seed, and store the records.
 
-    Interrupt it when you like: the same command goes on where it ended. Tables are
-    split 64/16/20 (or as given); settings are tuned on train and validation rows only.
+    You can interrupt it at any time: the same command resumes. Datasets are split
+    64/16/20 (or as given); settings are tuned on train and validation rows only.
     """
-    names = list(PEERS) if methods == "all" else split_list(methods)
+    names = list(PEERS) if methods == "all" else split_names(methods)
     cards = [peer(name) for name in names]
-    chosen = choose(
-        suite if datasets is None else split_list(datasets),
+    selected = select_datasets(
+        suite if datasets is None else split_names(datasets),
         data=data,
         task=task,
         max_rows=max_rows,
         max_columns=max_columns,
     )
-    say_missing(chosen)
-    if not chosen.names:
-        raise ValueError("No table is left to run on; see --data and the filters.")
+    report_missing(selected)
+    if not selected.names:
+        raise ValueError("No dataset to run on; check --data and the filters.")
     jobs = plan(
-        chosen.names,
+        selected.names,
         [card.name for card in cards],
         splits=[f"random-{k}" for k in range(splits)] or ["given"],
         seeds=seeds,
-        trials=read_trials(trials),
-        numbers=choose(chosen.names, data=data, task="regression").names,
+        trials=parse_trials(trials),
+        regression_datasets=select_datasets(
+            selected.names, data=data, task="regression"
+        ).names,
     )
     runner = new_runner(
-        open_to_write(store, retry=retry),
+        open_for_writing(store, retry=retry),
         data=data,
         executor=executor,
         workers=workers,
@@ -99,12 +102,12 @@ def run(
     )
     missing = len(runner.missing(jobs))
     typer.echo(
-        f"{len(chosen.names)} tables, {len(cards)} methods: {len(jobs)} fits, "
-        f"{len(jobs) - missing} of them done before.",
+        f"{len(selected.names)} datasets, {len(cards)} methods: {len(jobs)} fits, "
+        f"{len(jobs) - missing} already done.",
         err=True,
     )
     n_failed = run_jobs(runner, jobs)
-    typer.echo(f"{len(jobs)} records are in {store}.")
+    typer.echo(f"The records of {len(jobs)} fits are in {store}.")
     if n_failed:
-        typer.echo(f"{n_failed} failed; `modernnca bench status {store}` says why.")
-    typer.echo(f"Go on with: modernnca bench report {store} -o report")
+        typer.echo(f"{n_failed} failed; `modernnca bench status {store}` shows why.")
+    typer.echo(f"Next: modernnca bench report {store} -o report")

@@ -1,4 +1,4 @@
-"""Write the report of studies, from the records so far."""
+"""The command `modernnca study report`: write the report of studies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,16 +10,16 @@ from modernnca.lab.bench.found import find
 from modernnca.lab.bench.published import read_published
 from modernnca.lab.bench.store import Store
 from modernnca.lab.bench.study import read_study, study_names
-from modernnca.lab.commands.bench_report import facts_of
+from modernnca.lab.commands.bench_report import provenance_facts
 from modernnca.lab.commands.bench_status import open_store
-from modernnca.lab.commands.lists import split_list
+from modernnca.lab.commands.name_lists import split_names
 from modernnca.lab.report.studies import write_studies
 
 Published = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Scores of others (dataset,task,method,mean,std), asked beside ours.",
+        help="Published scores (dataset,task,method,mean,std) to test as well.",
     ),
 ]
 
@@ -27,10 +27,10 @@ Published = Annotated[
 def report(
     stores: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FOLDER...", help="Stores; several count as one."),
+        typer.Argument(metavar="FOLDER...", help="One or more stores."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="For the report.")
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write to.")
     ] = Path("report"),
     studies: Annotated[
         str, typer.Option(metavar="NAMES", help="a,b,c or all; see `study list`.")
@@ -38,23 +38,25 @@ def report(
     published: Published = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT")] = None,
 ) -> None:
-    """Write one page that needs nothing else, its tables and figures, and findings.md.
+    """Write a self-contained page, its tables and figures, and findings.md.
 
-    It can be written at any moment, and says how complete it is.
+    The report can be written at any time; it states how complete it is.
     """
     if not stores and published is None:
-        raise ValueError("Name a store, or a file with --published.")
-    kept = [open_store(folder) for folder in stores or ()]
-    page = write(names_of(studies), kept, out, published=published, title=title)
-    typer.echo(f"The report is {page}.")
+        raise ValueError("Give a store, or a file with --published.")
+    opened = [open_store(folder) for folder in stores or ()]
+    page = write_report_of(
+        parse_studies(studies), opened, out, published=published, title=title
+    )
+    typer.echo(f"Wrote the report to {page}.")
 
 
-def names_of(text: str) -> list[str]:
-    """The studies that were asked for."""
-    return study_names() if text == "all" else split_list(text)
+def parse_studies(text: str) -> list[str]:
+    """Parse a list of study names; "all" stands for every built-in study."""
+    return study_names() if text == "all" else split_names(text)
 
 
-def write(
+def write_report_of(
     names: Sequence[str],
     stores: Sequence[Store],
     out: Path,
@@ -62,16 +64,13 @@ def write(
     published: Path | None,
     title: str | None = None,
 ) -> Path:
-    """Write the report of some studies from what some stores hold."""
-    found = []
-    for name in names:
-        study = read_study(name)
-        found.append((study, find(study, stores)))
-    more = {} if title is None else {"title": title}
+    """Write the report of studies from the records of stores; return its page."""
+    studies = [read_study(name) for name in names]
+    options = {} if title is None else {"title": title}
     return write_studies(
-        found,
+        [(study, find(study, stores)) for study in studies],
         out,
         scores=None if published is None else read_published(published),
-        facts=facts_of(stores),
-        **more,
+        facts=provenance_facts(stores),
+        **options,
     )

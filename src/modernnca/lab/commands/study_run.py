@@ -1,4 +1,4 @@
-"""Run studies; what has a record already is not run again."""
+"""The command `modernnca study run`: run the missing jobs of studies."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,15 +8,19 @@ import typer
 from modernnca.lab.bench.job import Job
 from modernnca.lab.bench.study import read_study
 from modernnca.lab.commands import bench_options as options
-from modernnca.lab.commands.lists import split_list
-from modernnca.lab.commands.running import (
+from modernnca.lab.commands.name_lists import split_names
+from modernnca.lab.commands.run_jobs import (
     new_runner,
-    open_to_write,
-    read_trials,
+    open_for_writing,
+    parse_trials,
+    report_missing,
     run_jobs,
-    say_missing,
 )
-from modernnca.lab.commands.study_report import Published, names_of, write
+from modernnca.lab.commands.study_report import (
+    Published,
+    parse_studies,
+    write_report_of,
+)
 
 
 def run(
@@ -25,27 +29,30 @@ def run(
     ],
     store: Annotated[
         Path | None,
-        typer.Option("--store", metavar="FOLDER", help="Keeps the records."),
+        typer.Option("--store", metavar="FOLDER", help="Folder of the records."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="For the report."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the report."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="On three small built-in tables.")
+        bool, typer.Option("--quick", help="Use three small built-in datasets.")
     ] = False,
     suite: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In place of the study's tables.")
+        str | None,
+        typer.Option(metavar="NAME", help="Suite instead of the study's datasets."),
     ] = None,
     datasets: options.Datasets = None,
     data: options.Data = None,
     seeds: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="In place of the study's number."),
+        typer.Option(metavar="N", min=1, help="Seeds instead of the study's number."),
     ] = None,
     trials: Annotated[
         str | None,
-        typer.Option(metavar="N", help="Trials of tuning; 0: defaults; 0,20: both."),
+        typer.Option(
+            metavar="N", help="Tuning trials; 0 uses the defaults, 0,20 compares both."
+        ),
     ] = None,
     task: options.Task = None,
     max_rows: options.MaxRows = None,
@@ -61,37 +68,36 @@ def run(
     tune_time: options.TuneTime = None,
     retry: options.Retry = False,
 ) -> None:
-    """Run every variant of a study on its tables, and write the report.
+    """Run every variant of a study on its datasets, and write the report.
 
-    Interrupt it when you like: the same command goes on where it ended, and `study
-    report` says meanwhile what the records so far say. Studies share what they have in
-    common: the same job runs once.
+    You can interrupt it at any time: the same command resumes, and `study report`
+    writes the report from the records so far. Studies share common jobs, which run
+    once.
     """
     store = store or Path("runs") / ("studies-quick" if quick else "studies")
-    asked = suite if datasets is None else split_list(datasets)
+    requested = suite if datasets is None else split_names(datasets)
     filters = {"task": task, "max_rows": max_rows, "max_columns": max_columns}
-    names, jobs, tables = names_of(studies), dict[str, Job](), set[str]()
+    names, jobs, used = parse_studies(studies), dict[str, Job](), set[str]()
     for name in names:
         study = read_study(name)
-        chosen = study.tables(asked, quick=quick, data=data, **filters)
-        say_missing(chosen)
-        tables |= set(chosen.names)
+        selected = study.tables(requested, quick=quick, data=data, **filters)
+        report_missing(selected)
+        used |= set(selected.names)
         for job in study.jobs(
-            chosen.names,
+            selected.names,
             data=data,
             seeds=seeds,
-            trials=None if trials is None else read_trials(trials),
+            trials=None if trials is None else parse_trials(trials),
             quick=quick,
         ):
             jobs.setdefault(job.key, job)
     if not jobs:
         raise ValueError(
-            "No table is left to run on; say where the tables are with --data, or "
-            "begin with --quick."
+            "No dataset to run on; set the data folder with --data, or use --quick."
         )
-    kept = open_to_write(store, retry=retry)
+    records = open_for_writing(store, retry=retry)
     runner = new_runner(
-        kept,
+        records,
         data=data,
         executor=executor,
         workers=workers,
@@ -102,15 +108,17 @@ def run(
         memory_limit=memory_limit,
         tune_time=tune_time,
     )
-    wanted = list(jobs.values())
-    done = len(wanted) - len(runner.missing(wanted))
+    planned = list(jobs.values())
+    n_done = len(planned) - len(runner.missing(planned))
     typer.echo(
-        f"{', '.join(names)} on {len(tables)} tables: {len(wanted)} fits, {done} of "
-        "them done before.",
+        f"{', '.join(names)} on {len(used)} datasets: {len(planned)} fits, {n_done} "
+        "already done.",
         err=True,
     )
-    n_failed = run_jobs(runner, wanted)
+    n_failed = run_jobs(runner, planned)
     if n_failed:
-        typer.echo(f"{n_failed} failed; `modernnca bench status {store}` says why.")
-    page = write(names, [kept], out or store / "report", published=published)
-    typer.echo(f"The report is {page}.")
+        typer.echo(f"{n_failed} failed; `modernnca bench status {store}` shows why.")
+    page = write_report_of(
+        names, [records], out or store / "report", published=published
+    )
+    typer.echo(f"Wrote the report to {page}.")

@@ -1,4 +1,4 @@
-"""What people read: records and scores as one page, with its tables and figures."""
+"""Reports: records and scores as one HTML page, with its tables and figures."""
 
 from modernnca.lab.report.write import write_report
 

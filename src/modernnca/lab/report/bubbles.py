@@ -1,4 +1,4 @@
-"""The bubble chart: average rank against training time, with memory as the radius."""
+"""The bubble chart: average rank against fit time, with memory as the radius."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,12 +6,20 @@ import numpy as np
 import pandas as pd
 
 from modernnca.lab.report import formats
-from modernnca.lab.report.figures import ACCENT, INK, LINE, MUTED, Figure, draw, short
+from modernnca.lab.report.figures import (
+    ACCENT,
+    INK,
+    LINE,
+    MUTED,
+    Figure,
+    draw,
+    truncate,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-_SMALLEST, _LARGEST = 4.0, 26.0  # radii in points
+_MIN_RADIUS, _MAX_RADIUS = 4.0, 26.0  # points
 _TICKS = {0.01: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min"} | {
     600: "10 min",
     3600: "1 h",
@@ -20,18 +28,18 @@ _TICKS = {0.01: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min"} | {
 
 
 def radii(memory: pd.Series) -> np.ndarray:
-    """Give radii in points, in proportion to memory; the smallest where it is unknown.
+    """Return radii in points, proportional to memory; the smallest if unknown.
 
     >>> radii(pd.Series([26.0, 13.0, float("nan")]))
     array([26., 13.,  4.])
     """
     most = memory.max()
     share = memory.to_numpy(dtype=float) / (most if most > 0 else 1.0)
-    return np.clip(np.nan_to_num(share) * _LARGEST, _SMALLEST, _LARGEST)
+    return np.clip(np.nan_to_num(share) * _MAX_RADIUS, _MIN_RADIUS, _MAX_RADIUS)
 
 
 def bubble_chart(frame: pd.DataFrame, *, group: str, hero: str) -> Figure:
-    """Draw columns method, rank, fit_seconds, peak_bytes, front (nobody is better)."""
+    """Draw the columns method, rank, fit_seconds, peak_bytes and front (Pareto)."""
     frame = frame.assign(radius=radii(frame["peak_bytes"]))
     frame = frame.sort_values(["radius", "method"], ascending=[False, True])
 
@@ -49,7 +57,7 @@ def bubble_chart(frame: pd.DataFrame, *, group: str, hero: str) -> Figure:
         axes.tick_params(length=0)
         axes.grid(color=LINE, linewidth=0.6)
         axes.set_axisbelow(True)
-        axes.set_xlabel("mean time of a fit (log scale)")
+        axes.set_xlabel("mean fit time (log scale)")
         axes.set_ylabel("average rank (best on top)")
         front = frame[frame["front"]].sort_values("fit_seconds")
         axes.plot(
@@ -59,7 +67,7 @@ def bubble_chart(frame: pd.DataFrame, *, group: str, hero: str) -> Figure:
             linestyle=(0, (4, 3)),
         )
         titles = {}
-        for place, row in enumerate(frame.to_dict("records")):
+        for index, row in enumerate(frame.to_dict("records")):
             color = ACCENT if row["method"] == hero else MUTED
             bubble = axes.scatter(
                 *([row["fit_seconds"]], [row["rank"]]),
@@ -69,23 +77,23 @@ def bubble_chart(frame: pd.DataFrame, *, group: str, hero: str) -> Figure:
                 edgecolor=ACCENT if row["front"] else color,
                 linewidth=1.8 if row["front"] else 0.8,
             )
-            bubble.set_gid(f"bubble-{place}")
-            titles[f"bubble-{place}"] = _in_words(row)
+            bubble.set_gid(f"bubble-{index}")
+            titles[f"bubble-{index}"] = _describe(row)
         if frame["peak_bytes"].notna().any():
             most = formats.size(frame["peak_bytes"].max())
-            at: dict[str, Any] = {"ha": "right", "va": "bottom", "size": 8}
-            words = f"largest radius: {most}"
-            axes.text(0.995, 0.015, words, color=MUTED, transform=axes.transAxes, **at)
+            style: dict[str, Any] = {"ha": "right", "va": "bottom", "size": 8}
+            style |= {"color": MUTED, "transform": axes.transAxes}
+            axes.text(0.995, 0.015, f"largest radius: {most}", **style)
         _write_names(canvas, axes, frame, hero)
         return titles
 
-    first = frame.sort_values("fit_seconds")
-    said = "; ".join(_in_words(row) for row in first.to_dict("records"))
-    alt = f"Average rank against training time, {group}. {said}."
+    fastest_first = frame.sort_values("fit_seconds").to_dict("records")
+    text = "; ".join(map(_describe, fastest_first))
+    alt = f"Average rank against fit time, {group}. {text}."
     return draw(f"bubbles-{group}", alt, paint, width=9, height=5)
 
 
-def _in_words(row: dict[str, Any]) -> str:
+def _describe(row: dict[str, Any]) -> str:
     memory = row["peak_bytes"]
     return (
         f"{row['method']}: rank {row['rank']:.2f}, "
@@ -96,30 +104,30 @@ def _in_words(row: dict[str, Any]) -> str:
 
 
 def _write_names(canvas: Any, axes: Any, frame: pd.DataFrame, hero: str) -> None:
-    """Write each name beside its bubble, on the first side where none is yet."""
+    """Write each name next to its bubble, on the first side without an overlap."""
     renderer = canvas.canvas.get_renderer()
     taken: list[Any] = []
     for row in frame.sort_values(["rank", "method"]).to_dict("records"):
-        away = row["radius"] + 3
+        offset = row["radius"] + 3
         sides = [
-            *((away, 0, "left", "center"), (-away, 0, "right", "center")),
-            *((0, away, "center", "bottom"), (0, -away, "center", "top")),
-            *((away, away, "left", "bottom"), (away, -away, "left", "top")),
+            *((offset, 0, "left", "center"), (-offset, 0, "right", "center")),
+            *((0, offset, "center", "bottom"), (0, -offset, "center", "top")),
+            *((offset, offset, "left", "bottom"), (offset, -offset, "left", "top")),
         ]
-        for x, y, across, along in sides:
+        for x, y, horizontal, vertical in sides:
             name = axes.annotate(
-                short(row["method"], 30),
+                truncate(row["method"], 30),
                 (row["fit_seconds"], row["rank"]),
                 xytext=(x, y),
                 textcoords="offset points",
-                ha=across,
-                va=along,
+                ha=horizontal,
+                va=vertical,
                 color=ACCENT if row["method"] == hero else INK,
                 fontweight="bold" if row["method"] == hero else "normal",
             )
             box = name.get_window_extent(renderer)
             if not any(box.overlaps(other) for other in taken):
                 break
-            if (x, y, across, along) != sides[-1]:
+            if (x, y, horizontal, vertical) != sides[-1]:
                 name.remove()
         taken.append(box)

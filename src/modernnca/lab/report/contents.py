@@ -1,4 +1,4 @@
-"""All that a report holds: words, tables and figures, before they become a page."""
+"""The contents of a report: text, tables and figures, before they are rendered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,22 +6,22 @@ from typing import Any
 
 import pandas as pd
 
-from modernnca.lab.report import headline, runs, score_tables
+from modernnca.lab.report import headline, run_tables, score_tables
+from modernnca.lab.report.analysis import COSTS, Analysis, analyze, ranks_and_costs
 from modernnca.lab.report.bubbles import bubble_chart
-from modernnca.lab.report.contest import (
-    contests,
-    labeled,
-    missing_in_words,
-    properties,
-    with_tasks,
+from modernnca.lab.report.comparison import (
+    comparisons,
+    dataset_properties,
+    describe_missing,
+    fill_tasks,
+    label_methods,
 )
-from modernnca.lab.report.critical import critical_difference
+from modernnca.lab.report.critical_difference import critical_difference
 from modernnca.lab.report.figures import Figure
 from modernnca.lab.report.formats import Table, fixed, percent
-from modernnca.lab.report.grids import gaps, heat_map, win_matrix
+from modernnca.lab.report.heat_maps import gaps_to_best, heat_map, win_matrix
 from modernnca.lab.report.interval_plots import interval_plot
-from modernnca.lab.report.judgement import COSTS, Judgement, bubbles, judge
-from modernnca.lab.report.names import find, spell
+from modernnca.lab.report.method_names import display_names, match_method
 from modernnca.lab.report.outcomes import outcome_bars
 from modernnca.lab.report.score_tables import Properties, metric_table
 from modernnca.lab.stats import losses, summarize
@@ -29,36 +29,36 @@ from modernnca.lab.stats import losses, summarize
 
 @dataclass(frozen=True)
 class Part:
-    """What is said of one group: tables and figures by their role."""
+    """The report of one group: tables and figures by their role."""
 
-    judgement: Judgement
+    analysis: Analysis
     tables: dict[str, Table]
     figures: dict[str, Figure]
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What is said in all."""
+    """The whole report."""
 
     title: str
     hero: str
-    words: list[str]
+    headline: list[str]
     progress: list[str]
     notes: list[str]
     parts: list[Part]
     scores: pd.DataFrame
     properties: Properties
-    tables: dict[str, Table]  # those that do not belong to one group
+    tables: dict[str, Table]  # those that belong to no group
     figures: dict[str, Figure]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def all_tables(self) -> list[Table]:
-        """Every table, to be written to a file."""
+        """Return every table, to be written to a file."""
         parts = [table for part in self.parts for table in part.tables.values()]
         return [*parts, *self.tables.values()]
 
     def all_figures(self) -> list[Figure]:
-        """Every figure, to be written to a file."""
+        """Return every figure, to be written to a file."""
         parts = [figure for part in self.parts for figure in part.figures.values()]
         return [*parts, *self.figures.values()]
 
@@ -74,133 +74,139 @@ def gather(
     facts: Mapping[str, Any] | None = None,
     expected: int | None = None,
 ) -> Contents:
-    """Judge records, or scores where there are no records, and gather what is found."""
-    costs = judged = None
+    """Analyze records, or scores if there are no records, and gather the contents."""
+    costs = labeled = None
     sizes = scores
     if scores is not None:
-        scores = scores.assign(method=scores["method"].map(spell(scores["method"])))
+        names = display_names(scores["method"])
+        scores = scores.assign(method=scores["method"].map(names))
     elif records is not None and len(records):
-        # In one order, since sums depend on it in their last digits.
-        same = ["dataset", "method", "settings", "split", "seed"]
-        records = with_tasks(records.sort_values(same, ignore_index=True))
-        judged = labeled(records[records["task"] != ""])
-        sizes, scores = judged, summarize(judged)
-        done = judged[judged["status"] == "done"].reindex(
+        # Sorted, because the last digits of sums depend on the order.
+        keys = ["dataset", "method", "settings", "split", "seed"]
+        records = fill_tasks(records.sort_values(keys, ignore_index=True))
+        labeled = label_methods(records[records["task"] != ""])
+        sizes, scores = labeled, summarize(labeled)
+        done = labeled[labeled["status"] == "done"].reindex(
             columns=["dataset", "method", *COSTS]
         )
         costs = done.groupby(["dataset", "method"])[list(COSTS)].mean().reset_index()
     if scores is None or scores.empty:
         scores = pd.DataFrame(columns=["dataset", "task", "method", "mean", "higher"])
     else:
-        losses(scores)  # says so if the frame will not do
-    known = {} if sizes is None or sizes.empty else dict(properties(sizes))
-    groups = contests(scores)
-    parts = [
-        _part(judge(contest, find(hero, contest.methods), costs), judged, known)
-        for contest in groups
-        if contest.scores["mean"].notna().any()
-    ]
-    star = parts[0].judgement.hero if parts else hero
-    whole: dict[str, Table | None] = {}
+        losses(scores)  # raises if the frame is invalid
+    has_sizes = sizes is not None and not sizes.empty
+    properties = dict(dataset_properties(sizes)) if has_sizes else {}
+    groups = comparisons(scores)
+    parts = []
+    for comparison in groups:
+        if comparison.scores["mean"].notna().any():
+            matched = match_method(hero, comparison.methods)
+            parts.append(
+                _part(analyze(comparison, matched, costs), labeled, properties)
+            )
+    shown_hero = parts[0].analysis.hero if parts else hero
+    tables: dict[str, Table | None] = {}
     figures = {}
     notes = []
     if scores["mean"].notna().any():
-        whole["scores"] = runs.score_table(scores)
-        gap = gaps(scores)
-        figures["heatmap"] = heat_map(gap[column_order(scores, parts)], hero=star)
-        notes = [*filter(None, [missing_in_words(scores)])]
+        tables["scores"] = run_tables.score_table(scores)
+        gap = gaps_to_best(scores)
+        figures["heatmap"] = heat_map(gap[column_order(scores, parts)], hero=shown_hero)
+        notes = [*filter(None, [describe_missing(scores)])]
         notes += [
-            f"There is no comparison over {contest.group} tables. {word}"
-            for contest in groups
-            if not contest.scores["mean"].notna().any()
-            for word in contest.words
+            f"There is no comparison over {comparison.group} datasets. {note}"
+            for comparison in groups
+            if not comparison.scores["mean"].notna().any()
+            for note in comparison.notes
         ]
     if records is not None and len(records):
-        whole["tuned"] = runs.tuned_table(records, known)
-        whole["failures"] = runs.failure_table(labeled(records))
+        tables["tuned"] = run_tables.tuned_table(records, properties)
+        tables["failures"] = run_tables.failure_table(label_methods(records))
         if published is not None:
-            whole["published"] = runs.published_table(records, published)
+            tables["published"] = run_tables.published_table(records, published)
     if checks is not None and len(checks):
-        whole["checks"] = runs.check_table(checks)
-    words = headline.sentences(parts[0].judgement) if parts else []
-    if parts and find(hero, [star]) is None:
-        words.insert(
-            0, f"{hero} is not among the methods compared; {star} takes its place."
+        tables["checks"] = run_tables.check_table(checks)
+    sentences = headline.sentences(parts[0].analysis) if parts else []
+    if parts and match_method(hero, [shown_hero]) is None:
+        sentences.insert(
+            0,
+            f"{hero} is not among the compared methods; {shown_hero} is highlighted "
+            "instead.",
         )
     return Contents(
         title,
-        star,
-        words,
+        shown_hero,
+        sentences,
         [] if records is None else headline.progress(records, expected),
         notes,
         parts,
         scores,
-        known,
-        {name: table for name, table in whole.items() if table is not None},
+        properties,
+        {name: table for name, table in tables.items() if table is not None},
         figures,
         facts or {},
     )
 
 
 def column_order(scores: pd.DataFrame, parts: list[Part]) -> list[str]:
-    """Order methods by rank in the first group that ranks them, then by name."""
-    ranked = [name for part in parts for name in part.judgement.ranks["method"]]
+    """Return the methods by rank in the first group that ranks them, then by name."""
+    ranked = [name for part in parts for name in part.analysis.ranks["method"]]
     return list(dict.fromkeys([*ranked, *sorted(scores["method"].unique())]))
 
 
 def _part(
-    judgement: Judgement, records: pd.DataFrame | None, known: Properties
+    analysis: Analysis, records: pd.DataFrame | None, properties: Properties
 ) -> Part:
-    said = {"main": score_tables.main_table(judgement)}
-    drawn: dict[str, Figure] = {}
-    if len(judgement.contest.methods) > 1:
-        said |= {
-            "outcomes": score_tables.outcome_table(judgement),
-            "winrates": score_tables.win_rate_table(judgement),
-            "lost_to": score_tables.lost_to_table(judgement),
-            "lost_on": score_tables.lost_tables(judgement, known),
-            "kinds": score_tables.kind_table(judgement, known),
+    tables = {"main": score_tables.main_table(analysis)}
+    figures: dict[str, Figure] = {}
+    if len(analysis.comparison.methods) > 1:
+        tables |= {
+            "outcomes": score_tables.outcome_table(analysis),
+            "winrates": score_tables.win_rate_table(analysis),
+            "lost_to": score_tables.lost_to_table(analysis),
+            "lost_on": score_tables.lost_tables(analysis, properties),
+            "kinds": score_tables.kind_table(analysis, properties),
         }
-        metrics = None if records is None else metric_table(records, judgement)
+        metrics = None if records is None else metric_table(records, analysis)
         if metrics is not None:
-            said["metrics"] = metrics
-        drawn = _figures(judgement)
-    return Part(judgement, said, drawn)
+            tables["metrics"] = metrics
+        figures = _figures(analysis)
+    return Part(analysis, tables, figures)
 
 
-def _figures(judgement: Judgement) -> dict[str, Figure]:
-    about = {"group": judgement.group, "hero": judgement.hero}
-    order = list(judgement.ranks["method"])
-    rates = judgement.win_rates.reindex(index=order, columns=order)
-    drawn = {"winrates": win_matrix(rates, **about)}
-    if (judgement.outcomes["n"] > 0).any():
-        drawn["outcomes"] = outcome_bars(judgement.outcomes, **about)
-    if judgement.pairwise is not None:
-        drawn["critical"] = critical_difference(
-            judgement.ranks, judgement.cliques, **about
+def _figures(analysis: Analysis) -> dict[str, Figure]:
+    options = {"group": analysis.group, "hero": analysis.hero}
+    order = list(analysis.ranks["method"])
+    rates = analysis.win_rates.reindex(index=order, columns=order)
+    figures = {"winrates": win_matrix(rates, **options)}
+    if (analysis.outcomes["n"] > 0).any():
+        figures["outcomes"] = outcome_bars(analysis.outcomes, **options)
+    if analysis.pairwise is not None:
+        figures["critical"] = critical_difference(
+            analysis.ranks, analysis.cliques, **options
         )
-    times = bubbles(judgement)
-    if len(times) > 1:
-        drawn["bubbles"] = bubble_chart(times, **about)
-    elo = judgement.elo.rename(columns={"elo": "value"})
-    drawn["elo"] = interval_plot(
+    costs = ranks_and_costs(analysis)
+    if len(costs) > 1:
+        figures["bubbles"] = bubble_chart(costs, **options)
+    elo = analysis.elo.rename(columns={"elo": "value"})
+    figures["elo"] = interval_plot(
         elo,
-        name=f"elo-{judgement.group}",
-        alt=f"Elo ratings with 95 % intervals, {judgement.group}.",
+        name=f"elo-{analysis.group}",
+        alt=f"Elo ratings with 95 % intervals, {analysis.group}.",
         label="Elo",
         show=fixed(0),
-        hero=judgement.hero,
+        hero=analysis.hero,
     )
-    others = judgement.improvement[judgement.improvement["method"] != judgement.hero]
+    others = analysis.improvement[analysis.improvement["method"] != analysis.hero]
     if len(others):
-        drawn["improvement"] = interval_plot(
+        figures["improvement"] = interval_plot(
             others.sort_values("value", kind="stable"),
-            name=f"improvement-{judgement.group}",
-            alt=f"Error over that of {judgement.hero}, less one, {judgement.group}.",
-            label=f"error over that of {judgement.hero}, less one (left: better)",
+            name=f"improvement-{analysis.group}",
+            alt=f"Error relative to {analysis.hero}, {analysis.group}.",
+            label=f"error relative to {analysis.hero} (left: better)",
             show=percent,
-            hero=judgement.hero,
+            hero=analysis.hero,
             tick=lambda share: f"{100 * share:+.0f} %",
             zero=0.0,
         )
-    return drawn
+    return figures

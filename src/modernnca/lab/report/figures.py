@@ -1,7 +1,7 @@
-"""Drawing: one look for all figures, and one figure as SVG and PNG.
+"""Draw figures in one style, each as SVG and PNG.
 
-Matplotlib is imported when a figure is drawn. Colors are those of the page in light;
-within the page they follow its theme (see `inline`).
+Matplotlib is imported when a figure is drawn. Colors are those of the light page; on a
+page they follow its theme (see `Figure.inline`).
 """
 
 import html
@@ -27,7 +27,7 @@ _THEME = {INK: "--ink", MUTED: "--muted", LINE: "--line"} | {
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn figure: its file name, what it shows in words, and its two forms."""
+    """A figure: its file name, alternative text, SVG, PNG and hover texts."""
 
     name: str
     alt: str
@@ -36,7 +36,7 @@ class Figure:
     titles: dict[str, str] = field(default_factory=dict)
 
     def inline(self) -> str:
-        """Return the SVG for a page: in its colors, with a hover text on each part."""
+        """Return the SVG for a page: in its colors, with hover texts."""
         svg = self.svg[self.svg.index("<svg") :]
         svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.S)
         for part, title in self.titles.items():
@@ -44,19 +44,19 @@ class Figure:
             svg = svg.replace(head, f"{head}<title>{html.escape(title)}</title>")
         for color, variable in _THEME.items():
             svg = svg.replace(color, f"var({variable})")
-        # Several figures share a page, so their ids get a name of their own.
+        # Make the IDs unique, since several figures share a page.
         svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{self.name}-", svg)
         label = html.escape(self.alt, quote=True)
         return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
-def short(name: str, longest: int) -> str:
-    """Cut a name that would not fit.
+def truncate(name: str, max_length: int) -> str:
+    """Shorten a name to `max_length` characters.
 
-    >>> short("a very long name", 8)
+    >>> truncate("a very long name", 8)
     'a very …'
     """
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+    return name if len(name) <= max_length else f"{name[: max_length - 1]}…"
 
 
 def draw(
@@ -67,9 +67,9 @@ def draw(
     width: float,
     height: float,
 ) -> Figure:
-    """Let `paint` draw on a canvas of so many inches, and keep what it drew.
+    """Call `paint` on a canvas of width x height inches, and return the figure.
 
-    `paint` may return hover texts: the gid of a part, and what is said of it.
+    `paint` may return hover texts by the gid of their part.
     """
     try:
         import matplotlib
@@ -77,13 +77,13 @@ def draw(
         from matplotlib.figure import Figure as Canvas
     except ImportError as error:
         raise MissingExtraError(
-            'Figures need matplotlib; install it with: pip install "modernnca[bench]"'
+            'Figures need matplotlib: pip install "modernnca[bench]"'
         ) from error
-    look: dict[Any, Any] = {
+    style: dict[Any, Any] = {
         "font.size": 9,
         "font.family": "sans-serif",
         "text.color": INK,
-        "text.parse_math": False,  # a method may be called $x$
+        "text.parse_math": False,  # a method may be named $x$
         "axes.facecolor": "none",
         "axes.edgecolor": LINE,
         "axes.labelcolor": MUTED,
@@ -93,13 +93,13 @@ def draw(
         "ytick.color": MUTED,
         "savefig.facecolor": "none",
         "svg.fonttype": "none",
-        "svg.hashsalt": name,  # the same figure, the same bytes
+        "svg.hashsalt": name,  # the same figure gives the same bytes
     }
-    with matplotlib.rc_context(look), warnings.catch_warnings():
-        # A name in a script that the font lacks: SVG shows it all the same.
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        # The font lacks the script of a name; the SVG shows it anyway.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         canvas = Canvas(figsize=(width, height))
-        FigureCanvasAgg(canvas)  # measures text, whatever the backend of the user is
+        FigureCanvasAgg(canvas)  # measures text with any backend of the user
         titles = paint(canvas) or {}
         svg, png = io.StringIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})

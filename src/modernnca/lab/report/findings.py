@@ -1,4 +1,4 @@
-"""Findings: every claim of a study, the verdict on it, and the words that say why."""
+"""Findings: every claim of a study with its verdict and the reason."""
 
 from dataclasses import dataclass
 
@@ -7,70 +7,73 @@ import pandas as pd
 
 from modernnca.lab.bench.study import Study
 from modernnca.lab.bench.study_parts import GROUPS, Claim
-from modernnca.lab.report.headline import listed
+from modernnca.lab.report.headline import join_names
 from modernnca.lab.report.study_evidence import Evidence
-from modernnca.lab.report.verdicts import FEWEST, KINDS, NO_GAP, OPEN, Gap
+from modernnca.lab.report.verdicts import KINDS, MIN_DATASETS, NO_GAP, OPEN, Gap
 
-NOWHERE = "nowhere yet"
+NO_SOURCE = "no records yet"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim, the verdict on it, and the words and numbers behind the verdict."""
+    """A claim, the verdict on it, and the reason and measurement behind it."""
 
     study: Study
     claim: Claim
     source: str
     verdict: str
-    words: str
+    reason: str
     gap: Gap
 
     @property
     def measured(self) -> str:
-        """The difference and its interval, to be read at a glance."""
+        """The difference with its interval, in short."""
         if not self.gap.n:
             return ""
         show, unit = _UNITS.get(self.claim.kind, (_signed, "ranks"))
-        ends = (self.gap.value, self.gap.low, self.gap.high)
-        value, low, high = map(show, ends)
+        value, low, high = map(show, (self.gap.value, self.gap.low, self.gap.high))
         return f"{value} [{low}, {high}] {unit}"
 
 
 def check(evidence: Evidence) -> list[Finding]:
-    """Ask the evidence about every claim of its study."""
+    """Test every claim of a study on the evidence."""
     return [_check(evidence, claim) for claim in evidence.study.claims]
 
 
 def unchecked(study: Study) -> list[Finding]:
-    """The claims of a study without any evidence."""
-    words, gap = "There are no records yet.", NO_GAP
-    return [Finding(study, claim, NOWHERE, OPEN, words, gap) for claim in study.claims]
+    """Return the claims of a study without any evidence."""
+    reason = "There are no records yet."
+    return [
+        Finding(study, claim, NO_SOURCE, OPEN, reason, NO_GAP) for claim in study.claims
+    ]
 
 
 def _check(evidence: Evidence, claim: Claim) -> Finding:
-    judgement = evidence.judgements.get(claim.group or claim.task)
-    lacking = [
+    analysis = evidence.analyses.get(claim.group or claim.task)
+    missing = [
         label
-        for label in _needed(evidence.study, claim)
-        if (judgement is None or label not in judgement.each)
+        for label in _required(evidence.study, claim)
+        if (analysis is None or label not in analysis.dataset_ranks)
     ]
-    if judgement is None or lacking:
-        what = listed(lacking) or claim.left
-        where = f"{claim.group or claim.task} tables"
-        words = f"There are no scores of {what} to compare on {where}."
-        return Finding(evidence.study, claim, evidence.source, OPEN, words, NO_GAP)
-    verdict, words, gap = KINDS[claim.kind](evidence, judgement, claim)
-    if 0 < gap.n < FEWEST:
-        words += f" So few tables cannot say it; {FEWEST} are asked for."
-    return Finding(evidence.study, claim, evidence.source, verdict, words, gap)
+    if analysis is None or missing:
+        names = join_names(missing) or claim.left
+        datasets = f"{claim.group or claim.task} datasets"
+        reason = f"There are no scores of {names} to compare on {datasets}."
+        return Finding(evidence.study, claim, evidence.source, OPEN, reason, NO_GAP)
+    verdict, reason, gap = KINDS[claim.kind](evidence, analysis, claim)
+    if 0 < gap.n < MIN_DATASETS:
+        reason += f" These are too few datasets; at least {MIN_DATASETS} are needed."
+    return Finding(evidence.study, claim, evidence.source, verdict, reason, gap)
 
 
-def _needed(study: Study, claim: Claim) -> list[str]:
-    """The variants that must have scores: the best is the best of all."""
+def _required(study: Study, claim: Claim) -> list[str]:
+    """Return the variants that need scores; for "best", all of them."""
     if claim.kind != "best":
         return [claim.left, claim.right]
     tasks = GROUPS if claim.task == "all" else (claim.task,)
-    return [each.label for each in study.variants if set(tasks) <= set(each.tasks)]
+    return [
+        variant.label for variant in study.variants if set(tasks) <= set(variant.tasks)
+    ]
 
 
 def _signed(value: float) -> str:
@@ -84,14 +87,14 @@ _UNITS = {
 
 
 def finding_frame(findings: list[Finding]) -> pd.DataFrame:
-    """One row for each finding, to be read."""
+    """Return one row for each finding."""
     rows = [
         {
             "study": finding.study.title,
             "says": finding.claim.says,
             "verdict": finding.verdict,
             "measured": finding.measured,
-            "words": finding.words,
+            "words": finding.reason,
             "source": finding.source,
             "n": finding.gap.n,
         }

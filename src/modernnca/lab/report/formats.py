@@ -1,4 +1,4 @@
-"""One table in many formats: what its cells look like, as CSV, Markdown and LaTeX."""
+"""Tables as CSV, Markdown and LaTeX, and the formats of their cells."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 Show = Callable[[Any], str]
-NOTHING = "\u2013"  # what a cell without a value shows
+EMPTY_CELL = "\u2013"
 _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -24,9 +24,9 @@ _MARKDOWN = {"|": "\\|", "\\": "\\\\", "<": "&lt;", "&": "&amp;", "\n": " "} | {
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name in the frame, its head, and how a value is shown.
+    """A column: its name in the frame, its heading, and the format of its values.
 
-    `beside` names columns that are shown behind the value: one is its spread, two are
+    `extra` names columns shown after the value: one is a standard deviation, two are
     the ends of an interval.
     """
 
@@ -34,23 +34,23 @@ class Column:
     label: str
     show: Show = str
     hint: str = ""
-    beside: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
     def text(self, value: Any) -> str:
-        """Return what a cell shows."""
-        return NOTHING if pd.isna(value) else self.show(value)
+        """Return the text of a cell."""
+        return EMPTY_CELL if pd.isna(value) else self.show(value)
 
-    def aside(self, row: Mapping[str, Any]) -> str:
-        """Return what a cell shows behind the value, if anything."""
-        if not self.beside or any(pd.isna(row[name]) for name in self.beside):
+    def extra_text(self, row: Mapping[str, Any]) -> str:
+        """Return the standard deviation or interval after the value, if any."""
+        if not self.extra or any(pd.isna(row[name]) for name in self.extra):
             return ""
-        shown = [self.show(row[name]) for name in self.beside]
+        shown = [self.show(row[name]) for name in self.extra]
         return f"± {shown[0]}" if len(shown) == 1 else f"[{', '.join(shown)}]"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A frame to be read: which columns, under which heads, and what they say.
+    """A frame with a caption and formatted columns.
 
     >>> frame = pd.DataFrame({"method": ["k-NN"], "rank": [1.25]})
     >>> columns = (Column("method", "Method"), Column("rank", "Rank", fixed(1)))
@@ -67,18 +67,18 @@ class Table:
     columns: tuple[Column, ...]
 
     def is_number(self, column: Column) -> bool:
-        """Tell whether a column holds numbers, which stand on the right."""
+        """Return whether a column is numeric, and thus right-aligned."""
         return pd.api.types.is_numeric_dtype(self.frame[column.key])
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the values, row by row."""
+        """Return the values of each row."""
         return self.frame.to_dict("records")
 
     def texts(self) -> list[list[str]]:
-        """Return the cells as they are shown, row by row."""
+        """Return the formatted cells of each row."""
         return [
             [
-                f"{column.text(row[column.key])} {column.aside(row)}".rstrip()
+                f"{column.text(row[column.key])} {column.extra_text(row)}".rstrip()
                 for column in self.columns
             ]
             for row in self.rows()
@@ -86,26 +86,26 @@ class Table:
 
 
 def to_csv(table: Table) -> str:
-    """Write the values themselves, with all their digits."""
-    keys = [key for column in table.columns for key in (column.key, *column.beside)]
+    """Return the unformatted values as CSV, with all digits."""
+    keys = [key for column in table.columns for key in (column.key, *column.extra)]
     return table.frame[keys].to_csv(index=False, lineterminator="\n")
 
 
 def to_markdown(table: Table) -> str:
-    """Write what is shown, as a table of Markdown."""
-    heads = [_escaped(column.label, _MARKDOWN) for column in table.columns]
+    """Return the formatted cells as a Markdown table."""
+    heads = [_escape(column.label, _MARKDOWN) for column in table.columns]
     rules = ["---:" if table.is_number(column) else "---" for column in table.columns]
-    rows = [[_escaped(text, _MARKDOWN) for text in row] for row in table.texts()]
+    rows = [[_escape(text, _MARKDOWN) for text in row] for row in table.texts()]
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows)]
     return "\n".join(lines) + "\n"
 
 
 def to_latex(table: Table) -> str:
-    """Write what is shown, as a tabular with the rules of booktabs."""
-    sides = "".join("r" if table.is_number(column) else "l" for column in table.columns)
-    heads = [_escaped(column.label, _LATEX) for column in table.columns]
-    rows = [[_escaped(text, _LATEX) for text in row] for row in table.texts()]
-    lines = [f"\\begin{{tabular}}{{{sides}}}", "\\toprule"]
+    """Return the formatted cells as a LaTeX tabular with booktabs rules."""
+    spec = "".join("r" if table.is_number(column) else "l" for column in table.columns)
+    heads = [_escape(column.label, _LATEX) for column in table.columns]
+    rows = [[_escape(text, _LATEX) for text in row] for row in table.texts()]
+    lines = [f"\\begin{{tabular}}{{{spec}}}", "\\toprule"]
     lines += [" & ".join(heads) + r" \\", "\\midrule"]
     lines += [" & ".join(row) + r" \\" for row in rows]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
@@ -118,12 +118,12 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 }
 
 
-def _escaped(text: str, signs: dict[str, str]) -> str:
-    return "".join(signs.get(letter, letter) for letter in text)
+def _escape(text: str, replacements: dict[str, str]) -> str:
+    return "".join(replacements.get(letter, letter) for letter in text)
 
 
 def fixed(digits: int) -> Show:
-    """Show so many digits behind the point.
+    """Return a format with this many digits after the decimal point.
 
     >>> fixed(2)(1234.5678)
     '1,234.57'
@@ -132,7 +132,7 @@ def fixed(digits: int) -> Show:
 
 
 def significant(value: float) -> str:
-    """Show a score: four digits behind the point, or six in all if it is large.
+    """Format a score: four decimals, or six digits in total if it is large.
 
     >>> significant(0.91239), significant(43162.71), significant(2.3e9)
     ('0.9124', '43,162.7', '2.3e+09')
@@ -148,7 +148,7 @@ def significant(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """Show a difference of shares, with its sign.
+    """Format a share in percent, with its sign.
 
     >>> percent(0.031), percent(-0.2)
     ('+3.1 %', '−20.0 %')
@@ -157,7 +157,7 @@ def percent(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Show a time in the unit that suits it.
+    """Format a duration in a suitable unit.
 
     >>> seconds(0.0004), seconds(0.0123), seconds(3.21), seconds(200), seconds(9000)
     ('0.4 ms', '12 ms', '3.2 s', '3.3 min', '2.5 h')
@@ -169,7 +169,7 @@ def seconds(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """Show a number of bytes.
+    """Format a number of bytes.
 
     >>> size(300), size(5 * 2**20), size(50 * 2**20), size(3 * 2**30)
     ('0 KiB', '5.0 MiB', '50 MiB', '3.0 GiB')
@@ -182,7 +182,7 @@ def size(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """Show a whole number.
+    """Format an integer.
 
     >>> count(12345.0)
     '12,345'

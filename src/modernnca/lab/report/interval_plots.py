@@ -1,11 +1,19 @@
-"""Dots with their intervals: how far apart methods are, and how sure that is."""
+"""Dot plots with confidence intervals."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from modernnca.lab.report.figures import ACCENT, INK, LINE, MUTED, Figure, draw, short
+from modernnca.lab.report.figures import (
+    ACCENT,
+    INK,
+    LINE,
+    MUTED,
+    Figure,
+    draw,
+    truncate,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -22,7 +30,7 @@ def interval_plot(
     tick: Callable[[float], str] | None = None,
     zero: float | None = None,
 ) -> Figure:
-    """Draw columns method, value, low, high, the first row on top."""
+    """Draw the columns method, value, low and high, the first row on top."""
     rows = frame.to_dict("records")
 
     def paint(canvas: "Canvas") -> dict[str, str]:
@@ -35,9 +43,9 @@ def interval_plot(
             axes.plot([row["low"], row["high"]], [y, y], color=color, linewidth=1.4)
             dot = axes.scatter([row["value"]], [y], color=color, s=24, zorder=3)
             dot.set_gid(f"dot-{y}")
-            titles[f"dot-{y}"] = f"{row['method']}: {_in_words(row, show)}"
+            titles[f"dot-{y}"] = f"{row['method']}: {_describe(row, show)}"
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_yticks(range(len(rows)), [short(row["method"], 24) for row in rows])
+        axes.set_yticks(range(len(rows)), [truncate(row["method"], 24) for row in rows])
         for text, row in zip(axes.get_yticklabels(), rows, strict=True):
             text.set_color(ACCENT if row["method"] == hero else INK)
             text.set_fontweight("bold" if row["method"] == hero else "normal")
@@ -51,9 +59,9 @@ def interval_plot(
         return titles
 
     height = 0.7 + 0.225 * len(rows)
-    said = "; ".join(f"{row['method']} {_in_words(row, show)}" for row in rows)
-    return draw(name, f"{alt} {said}.", paint, width=9, height=height)
+    text = "; ".join(f"{row['method']} {_describe(row, show)}" for row in rows)
+    return draw(name, f"{alt} {text}.", paint, width=9, height=height)
 
 
-def _in_words(row: dict, show: Callable[[float], str]) -> str:
+def _describe(row: dict, show: Callable[[float], str]) -> str:
     return f"{show(row['value'])} ({show(row['low'])} to {show(row['high'])})"

@@ -1,4 +1,4 @@
-"""Bars of outcomes: how often the hero wins, ties and loses against each method."""
+"""Bar chart of the hero's wins, ties and losses against each method."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from modernnca.lab.report.figures import (
     ON_ACCENT,
     Figure,
     draw,
-    short,
+    truncate,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _COLORS = {"win": ACCENT, "tie": LINE, "lose": MUTED}
 
 
 def outcome_bars(outcomes: pd.DataFrame, *, group: str, hero: str) -> Figure:
-    """Draw columns opponent, win, tie, lose, n, the first row on top."""
+    """Draw the columns opponent, win, tie, lose and n, the first row on top."""
     rows = outcomes[outcomes["n"] > 0].to_dict("records")
 
     def paint(canvas: "Canvas") -> dict[str, str]:
@@ -34,16 +34,17 @@ def outcome_bars(outcomes: pd.DataFrame, *, group: str, hero: str) -> Figure:
                 share = row[outcome] / row["n"]
                 part = axes.barh([y], [share], left=start, color=color, height=0.72)[0]
                 part.set_gid(f"{outcome}-{y}")
-                titles[f"{outcome}-{y}"] = _in_words(row, hero)
+                titles[f"{outcome}-{y}"] = _describe(row, hero)
                 if share > 0.05:
                     color = INK if outcome == "tie" else ON_ACCENT
-                    at: dict[str, Any] = {"ha": "center", "va": "center", "size": 7.5}
-                    axes.text(start + share / 2, y, f"{share:.2f}", color=color, **at)
+                    style: dict[str, Any] = {"ha": "center", "va": "center"}
+                    style |= {"size": 7.5, "color": color}
+                    axes.text(start + share / 2, y, f"{share:.2f}", **style)
                 start += share
         axes.set_xlim(0, 1)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(
-            range(len(rows)), [short(row["opponent"], 24) for row in rows], color=INK
+            range(len(rows)), [truncate(row["opponent"], 24) for row in rows], color=INK
         )
         axes.xaxis.tick_top()
         axes.set_xticks([0, 0.5, 1], [f"{hero} wins", "ties", "loses"], color=MUTED)
@@ -55,11 +56,11 @@ def outcome_bars(outcomes: pd.DataFrame, *, group: str, hero: str) -> Figure:
         return titles
 
     height = 0.6 + 0.235 * len(rows)
-    said = "; ".join(_in_words(row, hero) for row in rows)
-    alt = f"Wins, ties and losses of {hero} by t-test, {group}. {said}."
+    text = "; ".join(_describe(row, hero) for row in rows)
+    alt = f"Wins, ties and losses of {hero} by t-test, {group}. {text}."
     return draw(f"outcomes-{group}", alt, paint, width=9, height=height)
 
 
-def _in_words(row: dict, hero: str) -> str:
+def _describe(row: dict, hero: str) -> str:
     win, tie, lose = (f"{row[name] / row['n']:.2f}" for name in _COLORS)
     return f"against {row['opponent']} {hero} wins {win}, ties {tie}, loses {lose}"

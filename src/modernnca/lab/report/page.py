@@ -1,4 +1,4 @@
-"""The page: contents to one HTML file that needs nothing else."""
+"""Render the contents as one self-contained HTML page."""
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -10,30 +10,30 @@ import pandas as pd
 from modernnca.errors import MissingExtraError
 from modernnca.lab.report.contents import Contents, column_order
 from modernnca.lab.report.formats import significant
-from modernnca.lab.report.grids import STEPS, gaps, step
+from modernnca.lab.report.heat_maps import STEPS, gap_step, gaps_to_best
 from modernnca.lab.report.score_tables import Properties
 
 GROUP_NAMES = {
-    "all": "All tables",
+    "all": "All datasets",
     "classification": "Classification",
     "regression": "Regression",
 }
 
 
 def render(contents: Contents) -> str:
-    """The page of a benchmark."""
+    """Render the page of a benchmark."""
     methods = column_order(contents.scores, contents.parts)
-    grid = lay_out(contents.scores, methods, contents.properties)
-    return fill("page.html", contents, grid=grid)
+    grid = heat_map_cells(contents.scores, methods, contents.properties)
+    return render_template("page.html", contents, grid=grid)
 
 
-def fill(template: str, contents: Any, **more: Any) -> str:
-    """Fill a template; all text from data is escaped there."""
+def render_template(template: str, contents: Any, **more: Any) -> str:
+    """Render a template, which escapes all text from data."""
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError as error:
         raise MissingExtraError(
-            'The page needs jinja2; install it with: pip install "modernnca[bench]"'
+            'The page needs jinja2: pip install "modernnca[bench]"'
         ) from error
     static = files("modernnca.lab.report") / "static"
     names = ("page.html", "studies.html", "parts.html", "page.css", "page.js")
@@ -45,7 +45,11 @@ def fill(template: str, contents: Any, **more: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "facts": _fact, "steps": _rate_step}
+    environment.filters |= {
+        "number": _sort_value,
+        "facts": _format_fact,
+        "steps": _rate_step,
+    }
     return environment.get_template(template).render(
         contents=contents,
         style=texts["page.css"],
@@ -56,26 +60,26 @@ def fill(template: str, contents: Any, **more: Any) -> str:
     )
 
 
-def _number(value: Any) -> str:
-    """Write a number for the script to sort by; nothing where there is none."""
+def _sort_value(value: Any) -> str:
+    """Format a number for the script to sort by; empty if missing."""
     return "" if pd.isna(value) else f"{float(value):.9g}"
 
 
 def _rate_step(rate: float) -> int:
-    """Return the tenth that a share falls into, 0 to 10."""
+    """Round a share to tenths, 0 to 10."""
     return round(10 * rate)
 
 
-def _fact(value: Any) -> str:
+def _format_fact(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "\n".join(f"{name}: {_fact(inner)}" for name, inner in value.items())
+        return "\n".join(f"{name}: {_format_fact(v)}" for name, v in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(_fact(inner) for inner in value)
+        return ", ".join(_format_fact(inner) for inner in value)
     return str(value)
 
 
-def _short(value: float, higher: bool) -> str:
-    """Write a score into a small cell: accuracy in percent, others in three digits."""
+def _format_score(value: float, higher: bool) -> str:
+    """Format a score for a small cell: accuracy in percent, others in three digits."""
     if higher:
         return f"{100 * value:.1f}"
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
@@ -86,13 +90,13 @@ def _short(value: float, higher: bool) -> str:
     return f"{value:#.3g}".rstrip(".")
 
 
-def lay_out(
+def heat_map_cells(
     scores: pd.DataFrame, methods: Sequence[str], properties: Properties
 ) -> dict[str, Any]:
-    """Lay the scores out as cells of a heat map: datasets x methods."""
+    """Return the scores as cells of a heat map: datasets x methods."""
     if not scores["mean"].notna().any():
         return {"methods": [], "rows": []}
-    gap = gaps(scores)
+    gap = gaps_to_best(scores)
     score = {(row["dataset"], row["method"]): row for row in scores.to_dict("records")}
     rows = [
         {
@@ -119,14 +123,14 @@ def _cell(method: str, row: dict[str, Any] | None, gap: float) -> dict[str, Any]
     if np.isnan(gap):
         title = f"{method}: no score"
         return {"kind": "fail", "text": "\u00d7", "title": title, "value": np.nan}
-    spread = f" ± {significant(row['std'])}" if not pd.isna(row["std"]) else ""
+    std = f" ± {significant(row['std'])}" if not pd.isna(row["std"]) else ""
     unit = "points" if row["higher"] else "%"
-    behind = "the best" if gap <= 0 else f"{gap:.3g} {unit} from the best"
-    title = f"{method}: {significant(row['mean'])}{spread}, {behind}"
-    text = _short(row["mean"], bool(row["higher"]))
-    return {"kind": f"g{step(gap)}", "text": text, "title": title, "value": gap}
+    distance = "the best" if gap <= 0 else f"{gap:.3g} {unit} from the best"
+    title = f"{method}: {significant(row['mean'])}{std}, {distance}"
+    text = _format_score(row["mean"], bool(row["higher"]))
+    return {"kind": f"g{gap_step(gap)}", "text": text, "title": title, "value": gap}
 
 
 def _legend() -> list[tuple[str, str]]:
-    words = ["best", *(f"≤ {limit:g}" for limit in STEPS[1:]), f"> {STEPS[-1]:g}"]
-    return [(f"g{place}", word) for place, word in enumerate(words)]
+    labels = ["best", *(f"≤ {limit:g}" for limit in STEPS[1:]), f"> {STEPS[-1]:g}"]
+    return [(f"g{step}", label) for step, label in enumerate(labels)]

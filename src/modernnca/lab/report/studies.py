@@ -1,4 +1,4 @@
-"""The report of all studies: what was found, as words, tables and figures."""
+"""The report of studies: findings as text, tables and figures."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,59 +8,59 @@ from typing import Any
 
 import pandas as pd
 
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.bench.study import Study
-from modernnca.lab.report import findings as ask
-from modernnca.lab.report.drawings import Drawn, draw_study
+from modernnca.lab.report.findings import NO_SOURCE, Finding, check, unchecked
 from modernnca.lab.report.formats import Table, to_markdown
-from modernnca.lab.report.headline import listed
-from modernnca.lab.report.orders import order_in_words
-from modernnca.lab.report.page import fill, lay_out
+from modernnca.lab.report.headline import join_names
+from modernnca.lab.report.page import heat_map_cells, render_template
+from modernnca.lab.report.rank_order import describe_order
 from modernnca.lab.report.score_tables import Properties
 from modernnca.lab.report.study_evidence import (
     PUBLISHED,
     SOURCES,
     Evidence,
-    groups_of,
-    weigh,
-    weigh_published,
+    gather_evidence,
+    published_evidence,
+    shown_groups,
 )
+from modernnca.lab.report.study_figures import CaptionedFigure, draw_study
 from modernnca.lab.report.study_tables import (
+    embedding_table,
     finding_table,
     outcome_table,
-    space_table,
     standing_table,
 )
 from modernnca.lab.report.verdicts import VERDICTS
-from modernnca.lab.report.write import check_place, replacing, write_parts
+from modernnca.lab.report.write import check_output_folder, replace_folder, write_files
 
-_SOURCES = (*SOURCES.values(), PUBLISHED, ask.NOWHERE)
+_SOURCES = (*SOURCES.values(), PUBLISHED, NO_SOURCE)
 
 
 @dataclass(frozen=True)
 class Block:
-    """What one source says of a study."""
+    """The results of a study from one source."""
 
     evidence: Evidence
-    orders: dict[str, str]  # the paper's order and ours in words, by group
-    tables: dict[str, Table]  # by group; those of no group by another name
-    drawn: list[Drawn]
+    orders: dict[str, str]  # description of the paper's order and ours, by group
+    tables: dict[str, Table]  # by group, or by name if they belong to no group
+    figures: list[CaptionedFigure]
     grid: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Section:
-    """All that is said of one study."""
+    """The report of one study."""
 
     study: Study
     progress: str
     blocks: list[Block]
-    findings: list[ask.Finding]
+    findings: list[Finding]
 
 
 @dataclass(frozen=True)
 class StudyContents:
-    """What the page of the studies says."""
+    """The contents of the page."""
 
     title: str
     progress: str
@@ -69,71 +69,72 @@ class StudyContents:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def findings(self) -> list[ask.Finding]:
-        """Of all studies."""
-        return [each for section in self.sections for each in section.findings]
+    def findings(self) -> list[Finding]:
+        """The findings of all studies."""
+        return [finding for section in self.sections for finding in section.findings]
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """How many claims hold, do not, and cannot be said, by source."""
-        found = Counter((each.source, each.verdict) for each in self.findings)
-        sources = sorted({source for source, _ in found}, key=_SOURCES.index)
+        """The number of claims with each verdict, by source."""
+        counter = Counter((each.source, each.verdict) for each in self.findings)
+        sources = sorted({source for source, _ in counter}, key=_SOURCES.index)
         return {
-            source: {verdict: found[source, verdict] for verdict in VERDICTS}
+            source: {verdict: counter[source, verdict] for verdict in VERDICTS}
             for source in sources
-            if source != ask.NOWHERE
+            if source != NO_SOURCE
         }
 
     @property
     def summary(self) -> list[str]:
-        """Say how many claims hold, one sentence for each source."""
-        said = []
+        """The number of claims that hold, one sentence for each source."""
+        sentences = []
         for source, counts in self.counts.items():
-            holds, fails, unsaid = counts.values()
-            said.append(
-                f"{source.capitalize()}, of {holds + fails + unsaid} claims {holds} "
-                f"hold, {fails} do not, and {unsaid} cannot be said."
+            n_holds, n_fails, n_open = counts.values()
+            sentences.append(
+                f"{source.capitalize()}, of {sum(counts.values())} claims {n_holds} "
+                f"hold, {n_fails} do not, and {n_open} are undecided."
             )
-        n_unasked = sum(each.source == ask.NOWHERE for each in self.findings)
-        if n_unasked:
-            said.append(f"{n_unasked} claims have no records yet.")
-        return said
+        n_untested = sum(each.source == NO_SOURCE for each in self.findings)
+        if n_untested:
+            sentences.append(f"{n_untested} claims have no records yet.")
+        return sentences
 
     def all_tables(self) -> list[Table]:
-        """Every table, to be written to a file."""
+        """Return every table, to be written to a file."""
         blocks = [block for section in self.sections for block in section.blocks]
         tables = [table for block in blocks for table in block.tables.values()]
         return [*tables, finding_table(self.findings)]
 
 
 def write_studies(
-    found: Sequence[tuple[Study, Found]],
+    studies: Sequence[tuple[Study, StudyRecords]],
     out: Path,
     *,
     scores: pd.DataFrame | None = None,
-    title: str = "The studies of ModernNCA, run again",
+    title: str = "Reproduction of the ModernNCA studies",
     facts: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write the report of studies into the folder `out`, and return its page.
+    """Write the report of studies to the folder `out`, and return its page.
 
-    The folder gets index.html, which needs no other file, findings.md, tables/ and
-    figures/; it can be written at any moment, from the records so far.
+    The folder gets the self-contained index.html, findings.md, tables/ and figures/.
+    The report can be written at any time, from the records so far.
 
     Args:
-        scores: published scores, which studies with an alias are asked beside ours.
+        studies: each study with its records.
+        scores: published scores, on which the claims are tested as well.
     """
     out = Path(out)
-    check_place(out)
-    contents = gather_studies(found, scores=scores, title=title, facts=facts or {})
-    page = fill("studies.html", contents)
+    check_output_folder(out)
+    contents = gather_studies(studies, scores=scores, title=title, facts=facts or {})
+    page = render_template("studies.html", contents)
     figures = [
-        drawn.figure
+        captioned.figure
         for section in contents.sections
         for block in section.blocks
-        for drawn in block.drawn
+        for captioned in block.figures
     ]
-    with replacing(out) as folder:
-        write_parts(folder, contents.all_tables(), figures)
+    with replace_folder(out) as folder:
+        write_files(folder, contents.all_tables(), figures)
         (folder / "findings.md").write_text(
             findings_page(contents), encoding="utf-8", newline="\n"
         )
@@ -142,89 +143,93 @@ def write_studies(
 
 
 def gather_studies(
-    found: Sequence[tuple[Study, Found]],
+    studies: Sequence[tuple[Study, StudyRecords]],
     *,
     scores: pd.DataFrame | None = None,
     title: str,
     facts: Mapping[str, Any],
 ) -> StudyContents:
-    """Judge what was found for each study, and gather what is to be said."""
-    sections = [_section(study, each, scores) for study, each in found]
-    known: dict[str, Any] = {}
+    """Analyze the records of each study, and gather the contents of the page."""
+    sections = [_section(study, records, scores) for study, records in studies]
+    properties: dict[str, Any] = {}
     for section in sections:
         for block in section.blocks:
-            known = {**block.evidence.properties, **known}
-    planned = frozenset[str]().union(*(each.planned for _, each in found))
-    done = frozenset[str]().union(*(each.frame["key"] for _, each in found))
-    progress = how_complete(len(done), len(planned))  # studies share jobs
-    return StudyContents(title, progress, sections, known, facts)
+            properties = {**block.evidence.properties, **properties}
+    # Studies share jobs, so count each key once.
+    planned = frozenset[str]().union(*(records.planned for _, records in studies))
+    done = frozenset[str]().union(*(records.frame["key"] for _, records in studies))
+    progress = describe_progress(len(done), len(planned))
+    return StudyContents(title, progress, sections, properties, facts)
 
 
-def how_complete(n: int, planned: int) -> str:
-    """Say how many of the planned runs have ended.
+def describe_progress(n: int, planned: int) -> str:
+    """Describe how many of the planned runs are recorded.
 
-    >>> how_complete(5, 20)
-    'Not complete: 5 of 20 planned runs are recorded (25 %).'
+    >>> describe_progress(5, 20)
+    'Incomplete: 5 of 20 planned runs are recorded (25 %).'
     """
     if not planned:
-        return "Nothing has been run yet."
+        return "No runs yet."
     if n >= planned:
         return f"Complete: all {planned:,} planned runs are recorded."
     share = 100 * n / planned
     return (
-        f"Not complete: {n:,} of {planned:,} planned runs are recorded ({share:.0f} %)."
+        f"Incomplete: {n:,} of {planned:,} planned runs are recorded ({share:.0f} %)."
     )
 
 
-def _section(study: Study, found: Found, scores: pd.DataFrame | None) -> Section:
-    parts = weigh(study, found) if found.n else []
+def _section(
+    study: Study, records: StudyRecords, scores: pd.DataFrame | None
+) -> Section:
+    sources = gather_evidence(study, records) if records.n else []
     if scores is not None and any(variant.alias for variant in study.variants):
-        parts += weigh_published(study, scores)
-    findings = [finding for part in parts for finding in ask.check(part)]
+        sources += published_evidence(study, scores)
+    findings = [finding for evidence in sources for finding in check(evidence)]
+    progress = describe_progress(records.n, len(records.planned))
     return Section(
         study,
-        how_complete(found.n, len(found.planned)) + _gaps(study, found),
-        [_block(part, found) for part in parts],
-        findings or ask.unchecked(study),
+        progress + _describe_gaps(study, records),
+        [_block(evidence, records) for evidence in sources],
+        findings or unchecked(study),
     )
 
 
-def _gaps(study: Study, found: Found) -> str:
-    """Say which variants have no records, and which failed."""
-    said, there = "", set(found.frame["method"])
-    if lacking := [label for label in study.labels if label not in there]:
-        said = f" There are no records of {listed(lacking)}." if there else ""
-    failed = found.frame[found.frame["status"] != "done"]
+def _describe_gaps(study: Study, records: StudyRecords) -> str:
+    """Describe which variants have no records, and which failed."""
+    text, present = "", set(records.frame["method"])
+    if missing := [label for label in study.labels if label not in present]:
+        text = f" There are no records of {join_names(missing)}." if present else ""
+    failed = records.frame[records.frame["status"] != "done"]
     if len(failed):
-        whose = failed["method"].value_counts()
-        named = ", ".join(f"{method} {n}" for method, n in whose.items())
-        said += f" {len(failed):,} runs failed ({named}); a failure ranks last."
-    return said
+        counts = failed["method"].value_counts()
+        listed = ", ".join(f"{method} {n}" for method, n in counts.items())
+        text += f" {len(failed):,} runs failed ({listed}); a failure ranks last."
+    return text
 
 
-def _block(evidence: Evidence, found: Found) -> Block:
-    groups = groups_of(evidence)
+def _block(evidence: Evidence, records: StudyRecords) -> Block:
+    groups = shown_groups(evidence)
     tables = {group: standing_table(evidence, group) for group in groups}
     if any(printed.measure == "win" for printed in evidence.study.published):
         tables["outcomes"] = outcome_table(evidence)
     if evidence.study.kind == "embed":
-        tables = {"spaces": space_table(evidence, found)}
+        tables = {"spaces": embedding_table(evidence, records)}
     return Block(
         evidence,
-        {group: order_in_words(evidence, group) for group in groups},
+        {group: describe_order(evidence, group) for group in groups},
         tables,
-        draw_study(evidence, found),
-        lay_out(evidence.scores, _shown(evidence), evidence.properties),
+        draw_study(evidence, records),
+        heat_map_cells(evidence.scores, _shown_labels(evidence), evidence.properties),
     )
 
 
-def _shown(evidence: Evidence) -> list[str]:
-    there = set(evidence.scores["method"])
-    return [label for label in evidence.study.labels if label in there]
+def _shown_labels(evidence: Evidence) -> list[str]:
+    present = set(evidence.scores["method"])
+    return [label for label in evidence.study.labels if label in present]
 
 
 def findings_page(contents: StudyContents) -> str:
-    """The findings as Markdown."""
+    """Return the findings as Markdown."""
     lines = ["# Findings", "", *contents.summary, "", contents.progress, ""]
     for section in contents.sections:
         source = section.study.paper or "ours"
@@ -232,14 +237,14 @@ def findings_page(contents: StudyContents) -> str:
         lines += [section.study.note, ""] if section.study.note else []
         lines += [section.progress, ""]
         for block in section.blocks:
-            for group, words in block.orders.items():
-                lines += [f"{group.capitalize()}, {block.evidence.source}. {words}", ""]
+            for group, order in block.orders.items():
+                lines += [f"{group.capitalize()}, {block.evidence.source}. {order}", ""]
             for table in block.tables.values():
                 lines += [f"{table.caption}:", "", to_markdown(table)]
         for finding in section.findings:
             lines.append(
                 f"- **{finding.verdict}** ({finding.source}): {finding.claim.says} "
-                f"{finding.words}"
+                f"{finding.reason}"
             )
         lines.append("")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Evidence: what one source says of a study, judged by groups of tables."""
+"""Evidence for a study: its scores from one source, analyzed by groups of datasets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.bench.study import Study
 from modernnca.lab.bench.study_parts import Published
-from modernnca.lab.report.contest import GROUPS, contests, properties, with_tasks
-from modernnca.lab.report.judgement import COSTS, Judgement, judge
-from modernnca.lab.report.names import key
+from modernnca.lab.report.analysis import COSTS, Analysis, analyze
+from modernnca.lab.report.comparison import (
+    GROUPS,
+    comparisons,
+    dataset_properties,
+    fill_tasks,
+)
+from modernnca.lab.report.method_names import normalize
 from modernnca.lab.stats import summarize
 from modernnca.lab.stats.intervals import bootstrap_mean
 from modernnca.lab.stats.summary import SCORES
@@ -28,15 +33,15 @@ class Evidence:
     """Scores and costs of the variants of a study, from one source.
 
     Attributes:
-        judgements: by group: "all", "classification", "regression", and the study's
-            own groups of tables.
+        analyses: by group: "all", "classification", "regression", and the study's own
+            groups of datasets.
     """
 
     study: Study
     source: str
     scores: pd.DataFrame
     costs: pd.DataFrame  # dataset, method, then COSTS
-    judgements: Mapping[str, Judgement]
+    analyses: Mapping[str, Analysis]
     properties: Mapping[str, Mapping[str, Any]]
 
     @property
@@ -46,27 +51,27 @@ class Evidence:
 
     @property
     def baseline(self) -> str:
-        """The variant that ratios are over."""
+        """The denominator of ratios."""
         return self.study.baseline or self.study.labels[0]
 
     @cached_property
     def standings(self) -> dict[str, pd.DataFrame]:
-        """By group: the variants in the paper's order, our rank beside the paper's.
+        """The variants with our ranks and the paper's, in its order, by group.
 
         Columns: method, rank, low, high, paper, value, low_value, high_value (the error
-        over the baseline's, less one), n; NaN where nothing is known.
+        relative to the baseline, minus 1), n; NaN where unknown.
         """
-        return {group: self._standing(group) for group in groups_of(self)}
+        return {group: self._standing(group) for group in shown_groups(self)}
 
     def _standing(self, group: str) -> pd.DataFrame:
-        judgement = self.judgements[group]
-        ratios = judgement.improvement.set_index("method")
-        printed = published(self.study, group)
+        analysis = self.analyses[group]
+        ratios = analysis.improvement.set_index("method")
+        printed = printed_values(self.study, group)
         rows = []
         for label in self.study.labels:
-            if label not in judgement.each:
+            if label not in analysis.dataset_ranks:
                 continue
-            ranks = judgement.each[label].dropna().to_numpy()
+            ranks = analysis.dataset_ranks[label].dropna().to_numpy()
             row = {"method": label, "rank": ranks.mean(), "n": len(ranks)}
             row["low"], row["high"] = bootstrap_mean(ranks)
             row["paper"] = printed.values.get(label, nan) if printed else nan
@@ -76,16 +81,16 @@ class Evidence:
             rows.append(row)
         columns = ("method", "rank", "low", "high", "paper", *_RATIO, "n")
         frame = pd.DataFrame(rows, columns=list(columns)).merge(
-            judgement.costs, on="method", how="left"
+            analysis.costs, on="method", how="left"
         )
-        numbers = [name for name in frame if name != "method"]
-        return frame.astype(dict.fromkeys(numbers, float))
+        numeric = [name for name in frame if name != "method"]
+        return frame.astype(dict.fromkeys(numeric, float))
 
 
-def published(
+def printed_values(
     study: Study, group: str, measure: str = "average rank"
 ) -> Published | None:
-    """What the paper printed of a measure, if it did."""
+    """Return the paper's printed values of a measure, or None."""
     return next(
         (
             printed
@@ -96,71 +101,75 @@ def published(
     )
 
 
-def weigh(study: Study, found: Found) -> list[Evidence]:
-    """Judge what was found: once with default settings, once with tuned ones."""
-    same = ["dataset", "method", "settings", "split", "seed"]
-    records = with_tasks(found.frame.sort_values(same, ignore_index=True))
-    records = records[records["task"] != ""]
-    parts = []
+def gather_evidence(study: Study, records: StudyRecords) -> list[Evidence]:
+    """Analyze the records with default settings and those with tuned settings."""
+    keys = ["dataset", "method", "settings", "split", "seed"]
+    frame = fill_tasks(records.frame.sort_values(keys, ignore_index=True))
+    frame = frame[frame["task"] != ""]
+    sources = []
     for settings, source in SOURCES.items():
-        mine = records[records["settings"] == settings]
-        if mine.empty:
+        rows = frame[frame["settings"] == settings]
+        if rows.empty:
             continue
-        scores = _purities(mine) if study.kind == "embed" else summarize(mine)
-        done = mine[mine["status"] == "done"]
+        scores = _purities(rows) if study.kind == "embed" else summarize(rows)
+        done = rows[rows["status"] == "done"]
         costs = done.groupby(["dataset", "method"])[list(COSTS)].mean().reset_index()
-        known = dict(properties(mine))
-        parts.append(_judged(study, source, scores, costs, known))
-    return [part for part in parts if part.judgements]
+        properties = dict(dataset_properties(rows))
+        sources.append(_analyzed(study, source, scores, costs, properties))
+    return [evidence for evidence in sources if evidence.analyses]
 
 
-def weigh_published(study: Study, scores: pd.DataFrame) -> list[Evidence]:
-    """Judge published scores of the variants, in the way ours are judged."""
+def published_evidence(study: Study, scores: pd.DataFrame) -> list[Evidence]:
+    """Analyze published scores of the variants in the same way as ours."""
     labels = {
-        key(variant.alias or variant.label): variant for variant in study.variants
+        normalize(variant.alias or variant.label): variant.label
+        for variant in study.variants
     }
-    ours = scores["method"].map(lambda name: labels.get(key(name)))
-    scores = scores[ours.notna()]
-    scores = scores.assign(method=ours[ours.notna()].map(lambda each: each.label))
+    label = scores["method"].map(lambda name: labels.get(normalize(name)))
+    scores = scores.assign(method=label)[label.notna()]
     if scores.empty:
         return []
     costs = pd.DataFrame(columns=["dataset", "method", *COSTS])
-    known = dict(properties(scores))
-    return [_judged(study, PUBLISHED, scores, costs, known)]
+    properties = dict(dataset_properties(scores))
+    return [_analyzed(study, PUBLISHED, scores, costs, properties)]
 
 
-def _judged(
-    study: Study, source: str, scores: pd.DataFrame, costs: pd.DataFrame, known: Any
+def _analyzed(
+    study: Study,
+    source: str,
+    scores: pd.DataFrame,
+    costs: pd.DataFrame,
+    properties: Mapping[str, Mapping[str, Any]],
 ) -> Evidence:
     hero = study.baseline or study.labels[0]
-    parts = {contest.group: contest for contest in contests(scores)}
-    if len(parts) == 1:  # tables of one kind are all tables
+    parts = {comparison.group: comparison for comparison in comparisons(scores)}
+    if len(parts) == 1:  # a single task group is also "all"
         parts = {"all": next(iter(parts.values())), **parts}
     for group in study.groups:
-        inside = scores[scores["dataset"].isin(group.datasets)]
-        if len(inside):
-            parts[group.name] = contests(inside)[0]
-    judgements = {
-        name: judge(contest, hero, costs)
-        for name, contest in parts.items()
-        if contest.scores["mean"].notna().any() and len(contest.methods) > 1
+        rows = scores[scores["dataset"].isin(group.datasets)]
+        if len(rows):
+            parts[group.name] = comparisons(rows)[0]
+    analyses = {
+        name: analyze(comparison, hero, costs)
+        for name, comparison in parts.items()
+        if comparison.scores["mean"].notna().any() and len(comparison.methods) > 1
     }
-    return Evidence(study, source, scores, costs, judgements, known)
+    return Evidence(study, source, scores, costs, analyses, properties)
 
 
 def _purities(records: pd.DataFrame) -> pd.DataFrame:
-    """The purity of each space on each table, as a frame of scores."""
+    """Return the purity of each embedding on each dataset, as a scores frame."""
     keys = ["dataset", "task", "method"]
-    good = records["status"] == "done"
-    purity = records.assign(purity=records["purity"].where(good).astype(float))
-    each = purity.groupby(keys)["purity"]
-    table = each.agg(mean="mean", n="count").assign(std=each.std(ddof=0)).reset_index()
-    return table.assign(higher=True)[list(SCORES)]
+    done = records["status"] == "done"
+    purity = records.assign(purity=records["purity"].where(done).astype(float))
+    grouped = purity.groupby(keys)["purity"]
+    table = grouped.agg(mean="mean", n="count").assign(std=grouped.std(ddof=0))
+    return table.reset_index().assign(higher=True)[list(SCORES)]
 
 
-def groups_of(evidence: Evidence) -> list[str]:
-    """The groups that tables and figures show: those of the paper, or all."""
-    whole = ["all"] if published(evidence.study, "all") else []
-    kinds = (*whole, "classification", "regression")
-    shown = [group for group in kinds if group in evidence.judgements]
-    return shown or [group for group in GROUPS if group in evidence.judgements]
+def shown_groups(evidence: Evidence) -> list[str]:
+    """Return the groups to show in tables and figures: those of the paper, or all."""
+    total = ["all"] if printed_values(evidence.study, "all") else []
+    groups = (*total, "classification", "regression")
+    shown = [group for group in groups if group in evidence.analyses]
+    return shown or [group for group in GROUPS if group in evidence.analyses]

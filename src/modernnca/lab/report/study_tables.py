@@ -1,8 +1,8 @@
-"""What the tables of a study say: ours beside what the paper printed."""
+"""The tables of a study: our values and those printed in the paper."""
 
 from collections.abc import Sequence
 
-from modernnca.lab.bench.found import Found
+from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.report.findings import Finding, finding_frame
 from modernnca.lab.report.formats import (
     Column,
@@ -13,104 +13,103 @@ from modernnca.lab.report.formats import (
     seconds,
     size,
 )
-from modernnca.lab.report.study_evidence import Evidence, published
+from modernnca.lab.report.study_evidence import Evidence, printed_values
 
 
 def standing_table(evidence: Evidence, group: str) -> Table:
-    """The variants of a study: ours beside what the paper printed."""
+    """Return ranks, errors and costs of the variants, with the paper's ranks."""
     study, base = evidence.study, evidence.baseline
     frame = evidence.standings[group]
-    n = evidence.judgements[group].contest.n_datasets
-    printed = published(study, group)
+    n = evidence.analyses[group].comparison.n_datasets
+    printed = printed_values(study, group)
     columns = [
         Column("method", "Variant"),
         Column("rank", "Rank here", fixed(2), "With a 95 % interval", ("low", "high")),
     ]
-    where = f"{n} tables here"
+    datasets = f"{n} datasets here"
     if printed is not None:
-        where += f", {printed.n_tables} in the paper"
+        datasets += f", {printed.n_tables} in the paper"
         columns.append(Column("paper", "Rank in the paper", fixed(3)))
     columns.append(
         Column(
             "value",
             f"Error vs {base}",
             percent,
-            f"Geometric mean of its error (RMSE) over that of {base}, less one",
+            f"Geometric mean of its error (RMSE) relative to {base}",
             ("low_value", "high_value"),
         )
     )
     costs = (
-        Column("fit_seconds", "Fit", seconds, "Mean time of a fit"),
+        Column("fit_seconds", "Fit", seconds, "Mean fit time"),
         Column("peak_bytes", "Memory", size, "Mean peak memory of a fit"),
     )
     columns += [column for column in costs if frame[column.key].notna().any()]
-    for measure, label in (("fit seconds", "Fit in the paper"),):
-        told = published(study, "all", measure)
-        if told is not None:
-            frame = frame.assign(told=frame["method"].map(dict(told.values)))
-            columns.append(Column("told", label, seconds, "Tuned, on a V100"))
-    caption = f"{study.title}, {group}, {evidence.source}: {where}"
+    printed_seconds = printed_values(study, "all", "fit seconds")
+    if printed_seconds is not None:
+        frame = frame.assign(told=frame["method"].map(dict(printed_seconds.values)))
+        columns.append(Column("told", "Fit in the paper", seconds, "Tuned, on a V100"))
+    caption = f"{study.title}, {group}, {evidence.source}: {datasets}"
     return Table(f"{evidence.name}-{group}", caption, frame, tuple(columns))
 
 
 def outcome_table(evidence: Evidence) -> Table:
-    """The shares of tables won, tied and lost, ours beside the paper's Table 1."""
-    frame = evidence.judgements["all"].outcomes.rename(columns={"opponent": "method"})
+    """Return the shares of wins, ties and losses, with those of the paper's Table 1."""
+    frame = evidence.analyses["all"].outcomes.rename(columns={"opponent": "method"})
     columns = [Column("method", f"{evidence.baseline} against")]
     for measure in ("win", "tie", "lose"):
         frame[f"{measure}_here"] = frame[measure] / frame["n"].where(frame["n"] > 0)
         columns.append(Column(f"{measure}_here", measure.capitalize(), fixed(2)))
-        printed = published(evidence.study, "all", measure)
+        printed = printed_values(evidence.study, "all", measure)
         if printed is not None:
             frame[f"{measure}_paper"] = frame["method"].map(dict(printed.values))
             columns.append(
                 Column(f"{measure}_paper", f"{measure.capitalize()}, paper", fixed(2))
             )
-    columns.append(Column("n", "Tables", count))
+    columns.append(Column("n", "Datasets", count))
     caption = f"Wins, ties and losses of {evidence.baseline}, {evidence.source}"
     return Table(f"{evidence.name}-outcomes", caption, frame, tuple(columns))
 
 
-def space_table(evidence: Evidence, found: Found) -> Table:
-    """Two numbers about each space on each table."""
-    done = found.frame[found.frame["status"] == "done"]
-    numbers = ["purity", "trustworthiness"]
-    done = done.assign(**{name: done[name].astype(float) for name in numbers})
-    frame = done.groupby(["dataset", "task", "method"])[numbers].mean().reset_index()
-    order = {label: place for place, label in enumerate(evidence.study.labels)}
-    frame = frame.assign(place=frame["method"].map(order))
-    frame = frame.sort_values(["dataset", "place"], ignore_index=True)
+def embedding_table(evidence: Evidence, records: StudyRecords) -> Table:
+    """Return the quality of each embedding and its map on each dataset."""
+    done = records.frame[records.frame["status"] == "done"]
+    measures = ["purity", "trustworthiness"]
+    done = done.assign(**{name: done[name].astype(float) for name in measures})
+    frame = done.groupby(["dataset", "task", "method"])[measures].mean().reset_index()
+    order = {label: index for index, label in enumerate(evidence.study.labels)}
+    frame = frame.assign(order=frame["method"].map(order))
+    frame = frame.sort_values(["dataset", "order"], ignore_index=True)
     columns = (
-        Column("dataset", "Table"),
+        Column("dataset", "Dataset"),
         Column("task", "Task"),
-        Column("method", "Space"),
+        Column("method", "Embedding"),
         Column(
             "purity",
             "k-NN purity",
             fixed(3),
-            "Share of the 10 nearest with the same class, or R2 of their mean",
+            "Share of the 10 nearest rows with the same class, or R2 of their mean",
         ),
         Column(
             "trustworthiness",
             "Trustworthiness",
             fixed(3),
-            "How far near points of the map are near in the space",
+            "Whether neighbors on the map are neighbors in the embedding",
         ),
     )
-    caption = f"{evidence.study.title}: numbers beside the maps"
+    caption = f"{evidence.study.title}: quality of the embeddings and maps"
     return Table(f"{evidence.name}-spaces", caption, frame, columns)
 
 
 def finding_table(findings: Sequence[Finding]) -> Table:
-    """All findings, to be sorted."""
+    """Return all findings as a table."""
     columns = (
         Column("study", "Study"),
-        Column("says", "The paper says"),
-        Column("verdict", "Here it"),
-        Column("measured", "Difference", hint="And its 95 % interval"),
-        Column("words", "Since"),
-        Column("source", "Asked"),
-        Column("n", "Tables", count),
+        Column("says", "Claim of the paper"),
+        Column("verdict", "Verdict"),
+        Column("measured", "Difference", hint="With its 95 % interval"),
+        Column("words", "Reason"),
+        Column("source", "Source"),
+        Column("n", "Datasets", count),
     )
     frame = finding_frame(list(findings))
-    return Table("findings", "Which claims of the paper hold here", frame, columns)
+    return Table("findings", "Verdicts on the claims of the paper", frame, columns)

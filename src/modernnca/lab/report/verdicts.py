@@ -1,7 +1,7 @@
-"""Verdicts: what an interval says of a claim, for each kind of claim.
+"""Verdicts on claims, derived from confidence intervals.
 
-Fewer than six tables say nothing: even if all agree, that is not rare enough by chance
-(a sign test at 5 % needs six).
+With fewer than six datasets, every verdict is "undecided": even full agreement could be
+chance (a sign test at 5 % needs six).
 """
 
 from collections.abc import Callable
@@ -12,20 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from modernnca.lab.bench.study_parts import Claim
-from modernnca.lab.report.headline import listed
-from modernnca.lab.report.judgement import Judgement
+from modernnca.lab.report.analysis import Analysis
+from modernnca.lab.report.headline import join_names
 from modernnca.lab.report.study_evidence import Evidence
 from modernnca.lab.stats import relative_improvement
 from modernnca.lab.stats.intervals import bootstrap_mean
 
-FEWEST = 6
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be said"
+MIN_DATASETS = 6
+HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
 VERDICTS = (HOLDS, FAILS, OPEN)
 
 
 @dataclass(frozen=True)
 class Gap:
-    """How far left is from right, below zero in favor of left; N tables."""
+    """The mean difference of left and right over n datasets; negative favors left."""
 
     value: float
     low: float
@@ -34,7 +34,7 @@ class Gap:
 
     @classmethod
     def of(cls, differences: np.ndarray) -> "Gap":
-        """The mean of differences (N,) and its 95 % interval over tables drawn anew.
+        """Return the mean of differences (N,) with its 95 % bootstrap interval.
 
         >>> Gap.of(np.array([-1.0, -1.0]))
         Gap(value=-1.0, low=-1.0, high=-1.0, n=2)
@@ -45,14 +45,14 @@ class Gap:
         return cls(float(differences.mean()), low, high, len(differences))
 
     def below(self, edge: float = 0.0) -> str:
-        """Whether the gap is below the edge."""
-        if self.n < FEWEST:
+        """Return the verdict on the claim that the gap is below the edge."""
+        if self.n < MIN_DATASETS:
             return OPEN
         return HOLDS if self.high < edge else FAILS if self.low > edge else OPEN
 
     def within(self, edge: float) -> str:
-        """Whether the gap is between -edge and edge."""
-        if self.n < FEWEST:
+        """Return the verdict on the claim that the gap is between -edge and edge."""
+        if self.n < MIN_DATASETS:
             return OPEN
         if -edge < self.low and self.high < edge:
             return HOLDS
@@ -63,93 +63,93 @@ NO_GAP = Gap(nan, nan, nan, 0)
 
 
 class Verdict(NamedTuple):
-    """One of VERDICTS, why, and the gap that says so."""
+    """One of VERDICTS, the reason, and the gap it is based on."""
 
     verdict: str
-    words: str
+    reason: str
     gap: Gap
 
 
-def rank_gap(judgement: Judgement, left: str, right: str) -> Gap:
-    """How many ranks left is before (below zero) or behind right, on average."""
-    each = judgement.each[[left, right]].dropna()
-    return Gap.of((each[left] - each[right]).to_numpy())
+def rank_gap(analysis: Analysis, left: str, right: str) -> Gap:
+    """Return the mean difference of ranks; negative if left is ahead of right."""
+    ranks = analysis.dataset_ranks[[left, right]].dropna()
+    return Gap.of((ranks[left] - ranks[right]).to_numpy())
 
 
-def _better(evidence: Evidence, judgement: Judgement, claim: Claim) -> Verdict:
-    gap = rank_gap(judgement, claim.left, claim.right)
-    return Verdict(
-        gap.below(), _rank_words(judgement, claim.left, claim.right, gap), gap
-    )
+def _better(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
+    gap = rank_gap(analysis, claim.left, claim.right)
+    reason = _describe_ranks(analysis, claim.left, claim.right, gap)
+    return Verdict(gap.below(), reason, gap)
 
 
-def _similar(evidence: Evidence, judgement: Judgement, claim: Claim) -> Verdict:
-    gap = rank_gap(judgement, claim.left, claim.right)
-    words = _rank_words(judgement, claim.left, claim.right, gap)
-    asked = f" Similar means less than {claim.within:g} ranks apart."
-    return Verdict(gap.within(claim.within), words + asked, gap)
+def _similar(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
+    gap = rank_gap(analysis, claim.left, claim.right)
+    reason = _describe_ranks(analysis, claim.left, claim.right, gap)
+    criterion = f" Similar means less than {claim.within:g} ranks apart."
+    return Verdict(gap.within(claim.within), reason + criterion, gap)
 
 
-def _not_better(evidence: Evidence, judgement: Judgement, claim: Claim) -> Verdict:
-    gap = rank_gap(judgement, claim.right, claim.left)
+def _not_better(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
+    gap = rank_gap(analysis, claim.right, claim.left)
     mirrored = Gap(-gap.value, -gap.high, -gap.low, gap.n)
-    words = _rank_words(judgement, claim.left, claim.right, mirrored)
-    asked = f" Better means at least {claim.within:g} ranks before."
-    return Verdict(gap.below(claim.within), words + asked, mirrored)
+    reason = _describe_ranks(analysis, claim.left, claim.right, mirrored)
+    criterion = f" Better means at least {claim.within:g} ranks ahead."
+    return Verdict(gap.below(claim.within), reason + criterion, mirrored)
 
 
-def _best(evidence: Evidence, judgement: Judgement, claim: Claim) -> Verdict:
-    others = [label for label in judgement.each if label != claim.left]
-    gaps = {label: rank_gap(judgement, claim.left, label) for label in others}
+def _best(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
+    others = [label for label in analysis.dataset_ranks if label != claim.left]
+    gaps = {label: rank_gap(analysis, claim.left, label) for label in others}
     verdicts = {label: gap.below() for label, gap in gaps.items()}
     rival = max(gaps, key=lambda label: gaps[label].value)
-    words = _rank_words(judgement, claim.left, rival, gaps[rival])
-    alike = [label for label, verdict in verdicts.items() if verdict == OPEN]
-    if alike and gaps[rival].n >= FEWEST:
-        words += f" Not told apart from {listed(alike)}."
+    reason = _describe_ranks(analysis, claim.left, rival, gaps[rival])
+    undecided = [label for label, verdict in verdicts.items() if verdict == OPEN]
+    if undecided and gaps[rival].n >= MIN_DATASETS:
+        reason += f" Undecided against {join_names(undecided)}."
     if all(verdict == HOLDS for verdict in verdicts.values()):
-        return Verdict(HOLDS, words, gaps[rival])
-    word = FAILS if FAILS in verdicts.values() else OPEN
-    return Verdict(word, words, gaps[rival])
+        return Verdict(HOLDS, reason, gaps[rival])
+    verdict = FAILS if FAILS in verdicts.values() else OPEN
+    return Verdict(verdict, reason, gaps[rival])
 
 
-def _faster(evidence: Evidence, judgement: Judgement, claim: Claim) -> Verdict:
+def _faster(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
     seconds = evidence.costs.pivot(
         index="dataset", columns="method", values="fit_seconds"
     )
-    tables = judgement.contest.scores["dataset"].unique()
-    both = seconds.reindex(index=tables, columns=[claim.left, claim.right])
+    datasets = analysis.comparison.scores["dataset"].unique()
+    both = seconds.reindex(index=datasets, columns=[claim.left, claim.right])
     both = both.astype(float).dropna()
     gap = Gap.of(np.log(both[claim.left] / both[claim.right]).to_numpy())
     if not gap.n:
-        return Verdict(OPEN, "There are no times to compare.", gap)
+        return Verdict(OPEN, "There are no fit times to compare.", gap)
     value, low, high = np.exp([gap.value, gap.low, gap.high])
-    words = (
-        f"On {_tables(gap.n)} a fit of {claim.left} takes {value:.2f} times as long as "
-        f"one of {claim.right} (95 % interval: {low:.2f} to {high:.2f})."
+    reason = (
+        f"On {_datasets(gap.n)} fitting {claim.left} takes {value:.2f} times as long "
+        f"as fitting {claim.right} (95 % interval: {low:.2f} to {high:.2f})."
     )
-    return Verdict(gap.below(), words, gap)
+    return Verdict(gap.below(), reason, gap)
 
 
-def _purer(evidence: Evidence, judgement: Judgement, claim: Claim) -> Verdict:
-    purity = judgement.contest.scores.pivot(
+def _purer(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
+    purity = analysis.comparison.scores.pivot(
         index="dataset", columns="method", values="mean"
     )
     both = purity[[claim.left, claim.right]].dropna()
     gap = Gap.of((both[claim.right] - both[claim.left]).to_numpy())
-    purer = int((both[claim.left] > both[claim.right]).sum())
-    more, low, high = (
+    n_purer = int((both[claim.left] > both[claim.right]).sum())
+    difference, low, high = (
         f"{end:+.3f}".replace("-", "\u2212")
         for end in (-gap.value, -gap.high, -gap.low)
     )
-    words = (
-        f"The purity of {claim.left} is {more} beside that of {claim.right} (95 % "
-        f"interval: {low} to {high}); it is purer on {purer} of {_tables(gap.n)}."
+    reason = (
+        f"The purity of {claim.left} differs by {difference} from that of "
+        f"{claim.right} (95 % interval: {low} to {high}); it is higher on {n_purer} of "
+        f"{_datasets(gap.n)}."
     )
-    return Verdict(gap.below(), words, gap)
+    return Verdict(gap.below(), reason, gap)
 
 
-KINDS: dict[str, Callable[[Evidence, Judgement, Claim], Verdict]] = {
+KINDS: dict[str, Callable[[Evidence, Analysis, Claim], Verdict]] = {
     "better": _better,
     "not better": _not_better,
     "similar": _similar,
@@ -159,27 +159,30 @@ KINDS: dict[str, Callable[[Evidence, Judgement, Claim], Verdict]] = {
 }
 
 
-def _rank_words(judgement: Judgement, left: str, right: str, gap: Gap) -> str:
-    words = (
-        f"On {_tables(gap.n)} {left} ranks {_places(gap.value, ' with')} {right} (95 % "
-        f"interval: {_places(gap.low)} to {_places(gap.high)})"
+def _describe_ranks(analysis: Analysis, left: str, right: str, gap: Gap) -> str:
+    position = _ahead_or_behind(gap.value)
+    preposition = {"level": " with", "ahead": " of", "behind": ""}
+    text = (
+        f"On {_datasets(gap.n)} {left} ranks {position}"
+        f"{preposition[position.split()[-1]]} {right} (95 % interval: "
+        f"{_ahead_or_behind(gap.low)} to {_ahead_or_behind(gap.high)})"
     )
-    ratios = relative_improvement(judgement.contest.scores, left, right)
-    found = ratios[ratios["task_group"] == judgement.contest.group].to_dict("records")
-    if not found:
-        return words + "."
-    ratio = found[0]
-    return words + (
+    ratios = relative_improvement(analysis.comparison.scores, left, right)
+    rows = ratios[ratios["task_group"] == analysis.comparison.group].to_dict("records")
+    if not rows:
+        return text + "."
+    ratio = rows[0]
+    return text + (
         f"; its error is {ratio['ratio']:.3f} times as large ({ratio['low']:.3f} to "
         f"{ratio['high']:.3f})."
     )
 
 
-def _places(gap: float, whom: str = "") -> str:
+def _ahead_or_behind(gap: float) -> str:
     if round(gap, 2) == 0:
-        return f"level{whom}"
-    return f"{abs(gap):.2f} {'before' if gap < 0 else 'behind'}"
+        return "level"
+    return f"{abs(gap):.2f} {'ahead' if gap < 0 else 'behind'}"
 
 
-def _tables(n: int) -> str:
-    return f"{n} table" if n == 1 else f"{n} tables"
+def _datasets(n: int) -> str:
+    return f"{n} dataset" if n == 1 else f"{n} datasets"

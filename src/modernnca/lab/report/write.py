@@ -1,4 +1,4 @@
-"""A report on disk: written beside its place, then put there whole."""
+"""Write a report to disk: to a temporary folder first, then moved into place."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from modernnca.lab.report.figures import Figure
 from modernnca.lab.report.formats import FORMATS, Table
 from modernnca.lab.report.page import render
 
-MARK = ".modernnca-report"  # a folder with this file in it may be replaced
+MARKER = ".modernnca-report"  # a folder with this file may be replaced
 
 
 def write_report(
@@ -30,25 +30,25 @@ def write_report(
     facts: Mapping[str, Any] | None = None,
     expected: int | None = None,
 ) -> Path:
-    """Write a report of records into the folder `out`, and return its page.
+    """Write a report of records to the folder `out`, and return its page.
 
-    The folder gets index.html, which needs no other file, tables/ (.csv, .md, .tex)
-    and figures/ (.png, .svg). A report that is there already stays until the new one
-    is whole. The same records give the same bytes.
+    The folder gets the self-contained index.html, tables/ (.csv, .md, .tex) and
+    figures/ (.png, .svg). An existing report stays until the new one is complete. The
+    same records give the same bytes.
 
     Args:
-        records: one row for each run; None or empty says so on the page.
-        scores: a scores frame (see `modernnca.lab.stats.summary`) to be judged in place
-            of records, as of published means.
-        hero: the method whose wins and losses are told; spelled in any way.
-        published: a scores frame to be shown beside records of the split "given"; leave
-            out tables that came without a split, since theirs is then another.
-        checks: what was found odd in the data; columns dataset, kind, text.
-        facts: how it was run, as the page shall say it.
-        expected: how many runs were planned.
+        records: one row for each run; may be None or empty.
+        scores: a scores frame (see `modernnca.lab.stats.summary`) to analyze instead of
+            records, such as published means.
+        hero: the method to highlight, in any spelling.
+        published: a scores frame to compare with records of the split "given"; leave
+            out datasets without a given split, since the published split differs.
+        checks: problems found in the data; columns dataset, kind, text.
+        facts: how the benchmark was run, shown on the page.
+        expected: the number of planned runs.
     """
     out = Path(out)
-    check_place(out)
+    check_output_folder(out)
     contents = gather(
         records,
         scores,
@@ -60,49 +60,49 @@ def write_report(
         expected=expected,
     )
     page = render(contents)
-    with replacing(out) as folder:
-        write_parts(folder, contents.all_tables(), contents.all_figures())
+    with replace_folder(out) as folder:
+        write_files(folder, contents.all_tables(), contents.all_figures())
         (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
     return out / "index.html"
 
 
-def write_parts(
+def write_files(
     folder: Path, tables: Iterable[Table], figures: Iterable[Figure]
 ) -> None:
-    """Write tables and figures as files into a new report, and mark it as one."""
-    (folder / MARK).write_text("", encoding="utf-8")
+    """Write the tables, the figures and the marker file of a new report."""
+    (folder / MARKER).write_text("", encoding="utf-8")
     for name in ("tables", "figures"):
         (folder / name).mkdir()
     for table in tables:
-        for ending, written in FORMATS.items():
+        for ending, to_text in FORMATS.items():
             path = folder / "tables" / f"{table.name}.{ending}"
-            path.write_text(written(table), encoding="utf-8", newline="\n")
+            path.write_text(to_text(table), encoding="utf-8", newline="\n")
     for figure in figures:
         path = folder / "figures" / figure.name
         path.with_suffix(".svg").write_text(figure.svg, encoding="utf-8", newline="\n")
         path.with_suffix(".png").write_bytes(figure.png)
 
 
-def check_place(out: Path) -> None:
-    """Say so if a report cannot be put there, or if other files would be lost."""
+def check_output_folder(out: Path) -> None:
+    """Raise if `out` is a file, or a folder with files that would be lost."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(
-            f"{str(out)!r} is a file; a report is a folder, so name another place."
+            f"{str(out)!r} is a file; a report needs a folder, so choose another path."
         )
-    if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
+    if out.is_dir() and any(out.iterdir()) and not (out / MARKER).exists():
         raise FileExistsError(
-            f"The folder {str(out)!r} holds other files than a report, and they would "
-            "be lost; name an empty folder or one that does not exist yet."
+            f"The folder {str(out)!r} contains files that are not a report and would "
+            "be lost; choose an empty or a new folder."
         )
 
 
 @contextmanager
-def replacing(out: Path) -> Iterator[Path]:
-    """Give a folder to write into, which takes the place of `out` if all goes well."""
+def replace_folder(out: Path) -> Iterator[Path]:
+    """Yield a folder to write to, which replaces `out` if the block succeeds."""
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    new, old = beside / "new", beside / "old"
+    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    new, old = temporary / "new", temporary / "old"
     try:
         new.mkdir()
         yield new
@@ -115,4 +115,4 @@ def replacing(out: Path) -> Iterator[Path]:
                 os.rename(old, out)
             raise
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""Judgement: scores of methods on datasets to ranks, tests, intervals and ratings.
+"""Statistics over scores of methods on datasets: ranks, tests, intervals and ratings.
 
-Frames in, frames out; nothing here knows a model, prints or touches a file. Start with
-`summarize` (from runs) or with a scores frame of your own; see `summary`.
+Functions take and return pandas frames; none knows a model, prints or touches a file.
+Start with `summarize` (from runs) or with your own scores frame; see `summary`.
 """
 
 from modernnca.errors import MissingExtraError
@@ -10,11 +10,12 @@ try:
     import pandas as _pandas  # noqa: F401
 except ImportError as error:
     raise MissingExtraError(
-        'The statistics work on frames of pandas: pip install "modernnca[bench]"'
+        'modernnca.lab.stats needs pandas: pip install "modernnca[bench]"'
     ) from error
 
 from modernnca.lab.stats.intervals import relative_improvement
-from modernnca.lab.stats.pareto import front
+from modernnca.lab.stats.pairwise import elo, win_rates
+from modernnca.lab.stats.pareto import pareto_front
 from modernnca.lab.stats.ranks import average_ranks, rank_each
 from modernnca.lab.stats.significance import (
     Friedman,
@@ -26,7 +27,6 @@ from modernnca.lab.stats.significance import (
     win_tie_lose,
 )
 from modernnca.lab.stats.summary import complete, losses, summarize, task_group
-from modernnca.lab.stats.winrates import elo, win_rates
 
 __all__ = [
     "Friedman",
@@ -35,10 +35,10 @@ __all__ = [
     "complete",
     "elo",
     "friedman",
-    "front",
     "holm",
     "losses",
     "nemenyi_distance",
+    "pareto_front",
     "rank_each",
     "relative_improvement",
     "summarize",

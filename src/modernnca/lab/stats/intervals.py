@@ -1,4 +1,4 @@
-"""How much better, and how sure: mean ratios of losses and their intervals."""
+"""Mean ratios of losses, with bootstrap confidence intervals."""
 
 import numpy as np
 from pandas import DataFrame
@@ -15,17 +15,18 @@ def relative_improvement(
     n_boot: int = 2000,
     seed: int = 0,
 ) -> DataFrame:
-    """Give the geometric mean of a method's losses over those of a baseline.
+    """Return the geometric mean of a method's losses divided by a baseline's.
 
-    A ratio of 0.9 is a tenth less error (1 - accuracy) or RMSE. So that one nearly
-    perfect score does not decide alone, an error is at least `floor`, and an RMSE at
-    least `floor` times the other's: no ratio leaves [floor, 1 / floor], and 0 over 0
-    is 1. A dataset on which either has no score is left out.
+    A ratio of 0.9 means a tenth less error (1 - accuracy) or RMSE. To keep one nearly
+    perfect score from dominating, an error counts as at least `floor`, and an RMSE as
+    at least `floor` times the other's: every ratio lies in [floor, 1 / floor], and 0/0
+    is 1. Datasets on which either method has no score are left out.
 
     Returns:
-        task_group ("classification", "regression", "all"; without a dataset, no row);
-        ratio; low, high, the 95 % percentile interval over datasets drawn anew
-        `n_boot` times; wins, losses, ties, after the floor; n, the datasets.
+        task_group ("classification", "regression", "all"; groups without datasets have
+        no row); ratio; low, high, the 95 % percentile interval of a bootstrap over
+        datasets with `n_boot` resamples; wins, losses, ties, after the floor; n, the
+        number of datasets.
     """
     if not 0 < floor < 1:
         raise ValueError(f"floor is {floor!r}; it must lie between 0 and 1.")
@@ -34,12 +35,12 @@ def relative_improvement(
     check_method(scores, baseline)
     ours, theirs = loss[method].to_numpy(), loss[baseline].to_numpy()
     by_dataset = scores.groupby("dataset")[["task", "higher"]].first().loc[loss.index]
-    shares = by_dataset["higher"].to_numpy(bool)
-    ours = np.where(shares, np.maximum(ours, floor), ours)
-    theirs = np.where(shares, np.maximum(theirs, floor), theirs)
+    is_error = by_dataset["higher"].to_numpy(bool)  # 1 - score, within [0, 1]
+    ours = np.where(is_error, np.maximum(ours, floor), ours)
+    theirs = np.where(is_error, np.maximum(theirs, floor), theirs)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(ours / theirs).clip(np.log(floor), -np.log(floor))
-    logs[ours == theirs] = 0.0  # also of 0 over 0
+    logs[ours == theirs] = 0.0  # including 0/0
 
     group = by_dataset["task"].map(task_group).to_numpy()
     known = ~np.isnan(logs)
@@ -58,7 +59,7 @@ def relative_improvement(
 def bootstrap_mean(
     values: np.ndarray, *, n_boot: int = 2000, seed: int = 0, level: float = 0.95
 ) -> tuple[float, float]:
-    """Give the percentile interval of the mean of values (N,) drawn anew, N at a time.
+    """Return the bootstrap percentile interval of the mean of values (N,).
 
     >>> bootstrap_mean(np.array([1.0, 1.0, 1.0]))
     (1.0, 1.0)

@@ -1,23 +1,23 @@
-"""The Pareto front: rows that no other row beats in both of two columns."""
+"""The Pareto front of two columns: rows that no other row dominates."""
 
 from pandas import DataFrame, Series
 
 
-def front(frame: DataFrame, x: str, y: str) -> Series:
-    """Mark the rows that are not dominated; in both columns lower is better.
+def pareto_front(frame: DataFrame, x: str, y: str) -> Series:
+    """Return which rows are not dominated; lower is better in both columns.
 
-    A row is dominated by one that is as good in both and better in one, so equal rows
-    stand or fall together. A row with a NaN is never on the front, nor does it
-    dominate.
+    A row dominates another if it is at least as good in both columns and better in one,
+    so equal rows are on the front together or not at all. A row with a NaN is never on
+    the front and dominates none.
 
     >>> frame = DataFrame({"rank": [1.0, 2.0, 3.0], "seconds": [9.0, 1.0, 4.0]})
-    >>> front(frame, "rank", "seconds").tolist()
+    >>> pareto_front(frame, "rank", "seconds").tolist()
     [True, True, False]
     """
-    lacking = [name for name in (x, y) if name not in frame.columns]
-    if lacking:
+    missing = [name for name in (x, y) if name not in frame.columns]
+    if missing:
         raise ValueError(
-            f"The frame has no column {lacking[0]!r}; "
+            f"The frame has no column {missing[0]!r}; "
             f"it has: {', '.join(map(str, frame.columns))}."
         )
     a, b = frame[x].to_numpy(float), frame[y].to_numpy(float)

@@ -1,6 +1,6 @@
-"""Which differences are more than luck: over runs, and over datasets.
+"""Significance tests of differences between methods, over runs and over datasets.
 
-After Demsar, "Statistical comparisons of classifiers over multiple data sets" (2006).
+See Demsar, "Statistical comparisons of classifiers over multiple data sets" (2006).
 """
 
 from itertools import combinations
@@ -12,56 +12,62 @@ from scipy import stats
 
 from modernnca._named import named
 from modernnca.lab.stats.ranks import rank_each
-from modernnca.lab.stats.signedrank import signed_rank
-from modernnca.lab.stats.summary import check_method, entered, laid_out, losses, rounded
+from modernnca.lab.stats.signed_rank import signed_rank
+from modernnca.lab.stats.summary import (
+    as_matrix,
+    check_method,
+    losses,
+    participation,
+    round_significant,
+)
 
 
 class Friedman(NamedTuple):
-    """Friedman's test that all methods are alike, and Iman and Davenport's form."""
+    """Friedman's test that all methods are equal, and Iman and Davenport's version."""
 
     statistic: float  # chi-squared, with n_methods - 1 degrees of freedom
     p: float
     n_datasets: int
     n_methods: int
-    iman_davenport: float  # F-distributed, and less cautious
+    iman_davenport: float  # F-distributed, and less conservative
     iman_davenport_p: float
 
 
 def win_tie_lose(scores: DataFrame, method: str, *, alpha: float = 0.05) -> DataFrame:
-    """Count the datasets on which a method beats each other, ties with it or loses.
+    """Count the datasets on which a method wins, ties and loses against each other one.
 
-    Two methods tie unless a two-sided t-test over their runs, from mean, std and n,
-    tells them apart at the level `alpha`; then the better mean wins. The test is
-    Welch's, which asks for no equal spread. Two methods without any spread differ if
-    their means do; a single run shows nothing, and ties. A dataset on which either
-    method has no score counts for neither.
+    Two methods tie unless a two-sided t-test over their runs, computed from mean, std
+    and n, is significant at the level `alpha`; then the better mean wins. The test is
+    Welch's, which does not assume equal variances. Two methods without any variance
+    differ if their means do; with a single run they always tie. A dataset on which
+    either method has no score does not count.
 
     Returns:
-        opponent, win, tie, lose; n, their sum; n_missing, the datasets where both took
-        part and a score is missing. The most beaten opponent comes first.
+        opponent, win, tie, lose; n, their sum; n_missing, the number of datasets where
+        both took part and a score is missing. Sorted by the share of wins.
     """
     _check_alpha(alpha)
-    loss, took_part = losses(scores), entered(scores)
+    loss, took_part = losses(scores), participation(scores)
     check_method(scores, method)
-    std, n = laid_out(scores, "std"), laid_out(scores, "n")
+    std, n = as_matrix(scores, "std"), as_matrix(scores, "n")
     rows = []
     for opponent in loss.columns.drop(method):
-        met = took_part[[method, opponent]].all(axis=1)
-        gain = (loss[opponent] - loss[method])[met].dropna()
+        common = took_part[[method, opponent]].all(axis=1)
+        gain = (loss[opponent] - loss[method])[common].dropna()
         runs = [
             table.loc[gain.index, name].to_numpy(float)
             for name in (method, opponent)
             for table in (std, n)
         ]
         p = _welch(gain.to_numpy(), *runs)
-        shown = gain[p < alpha]
-        win, lose = int((shown > 0).sum()), int((shown < 0).sum())
-        tie, n_missing = len(gain) - win - lose, int(met.sum()) - len(gain)
+        significant = gain[p < alpha]
+        win, lose = int((significant > 0).sum()), int((significant < 0).sum())
+        tie, n_missing = len(gain) - win - lose, int(common.sum()) - len(gain)
         rows.append([opponent, win, tie, lose, len(gain), n_missing])
     columns = ["opponent", "win", "tie", "lose", "n", "n_missing"]
     table = DataFrame(rows, columns=columns)
-    beaten = (table["win"] / table["n"]).sort_values(ascending=False, kind="stable")
-    return table.loc[beaten.index].reset_index(drop=True)
+    share = (table["win"] / table["n"]).sort_values(ascending=False, kind="stable")
+    return table.loc[share.index].reset_index(drop=True)
 
 
 def _welch(
@@ -71,9 +77,9 @@ def _welch(
     other_std: np.ndarray,
     other_n: np.ndarray,
 ) -> np.ndarray:
-    """Give p of differences of means; NaN, where a single run has no spread to test."""
+    """Return p of differences of means; NaN where a single run has no variance."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Squared standard errors; the stds divide by n, so these divide by n - 1.
+        # Squared standard errors: the stds divide by n, so divide by n - 1 here.
         error, other = std**2 / (n - 1), other_std**2 / (other_n - 1)
         both = error + other
         freedom = both**2 / (error**2 / (n - 1) + other**2 / (other_n - 1))
@@ -84,11 +90,11 @@ def _welch(
 def friedman(
     scores: DataFrame, *, missing: str = "last", correct_ties: bool = True
 ) -> Friedman:
-    """Test whether the methods' ranks differ by more than luck.
+    """Test whether the methods' ranks differ by more than chance.
 
     Every method must take part on every dataset; failures are treated as in
-    `rank_each`. Equal scores shrink the spread that luck gives to ranks; Demsar's
-    formula, `correct_ties=False`, does not see that and is the more cautious.
+    `rank_each`. Ties reduce the variance of ranks under the null hypothesis. Demsar's
+    formula, `correct_ties=False`, ignores this and is more conservative.
     """
     ranks = rank_each(scores, missing=missing)
     n, k = ranks.shape
@@ -96,8 +102,8 @@ def friedman(
     if len(absent):
         dataset, method = ranks.index[absent[0, 0]], ranks.columns[absent[0, 1]]
         raise ValueError(
-            f"Friedman's test needs every method on every dataset, and {method!r} did "
-            f"not take part on {dataset!r}; choose those who did with complete(scores)."
+            f"Friedman's test needs every method on every dataset, but {method!r} has "
+            f"no row for {dataset!r}; use complete(scores)."
         )
     if n < 2 or k < 2:
         raise ValueError(
@@ -124,21 +130,21 @@ def friedman(
 def wilcoxon_holm(
     scores: DataFrame, *, alpha: float = 0.05, differences: str = "raw"
 ) -> DataFrame:
-    """Compare each two methods by Wilcoxon's signed-rank test, with Holm's correction.
+    """Compare all pairs by Wilcoxon's signed-rank test with Holm's correction.
 
-    Datasets are weighed by the size of the difference of the losses. "raw" is as the
-    textbook does; but an RMSE in the thousands then weighs more than one below 1.
-    "relative" divides by the larger loss, and is the one to take where units differ
-    and where classification and regression stand together.
+    The test ranks datasets by the difference of the losses. "raw" is the textbook
+    version, in which an RMSE in the thousands outweighs one below 1. "relative" divides
+    by the larger loss: use it where units differ, or where classification and
+    regression are compared together.
 
-    Equal losses share their ranks between both sides. Up to 50 datasets p is exact,
-    whatever ties there are; beyond, it is that of the normal distribution (Pratt). A
-    dataset on which either method has no score is left out of that comparison;
-    without any left, p is NaN and nothing is significant.
+    Equal losses share their ranks between both sides. Up to 50 datasets, p is exact
+    even with ties; above, it uses the normal approximation (Pratt). Datasets on which
+    either method has no score are left out of that comparison; if none is left, p is
+    NaN and the difference is not significant.
 
     Returns:
-        left, right, in the order of names; n, the datasets compared; statistic, the
-        smaller sum of ranks (Demsar's T); p, p_holm, significant.
+        left, right, sorted by name; n, the number of datasets compared; statistic, the
+        smaller rank sum (Demsar's T); p, p_holm, significant.
     """
     _check_alpha(alpha)
     difference = named("kind of difference", differences, DIFFERENCES)
@@ -146,7 +152,8 @@ def wilcoxon_holm(
     rows = []
     for left, right in combinations(loss.columns, 2):
         both = loss[[left, right]].dropna()
-        change = rounded(difference(both[left], both[right]), 9)  # ties stay ties
+        # Rounding keeps ties that differ in the last digits.
+        change = round_significant(difference(both[left], both[right]), 9)
         rows.append([left, right, *signed_rank(change.to_numpy())])
     table = DataFrame(rows, columns=["left", "right", "n", "statistic", "p"])
     p_holm = holm(table["p"].to_numpy(float))
@@ -162,9 +169,9 @@ DIFFERENCES = {"raw": Series.sub, "relative": _relative}
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Adjust p-values (N,) for being many, so that each can be held to the same level.
+    """Adjust p-values (N,) for multiple testing by Holm's method.
 
-    A NaN stays, and does not count as a test.
+    A NaN stays NaN and does not count as a test.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -177,7 +184,7 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def nemenyi_distance(n_methods: int, n_datasets: int, *, alpha: float = 0.05) -> float:
-    """Return how far apart two average ranks must be to differ, by Nemenyi's test.
+    """Return the critical difference of two average ranks in Nemenyi's test.
 
     >>> round(nemenyi_distance(4, 14), 2)
     1.25
@@ -193,12 +200,11 @@ def nemenyi_distance(n_methods: int, n_datasets: int, *, alpha: float = 0.05) ->
 
 
 def cliques(average_ranks: DataFrame, pairwise: DataFrame) -> list[list[str]]:
-    """Group neighbors in rank among whom no two differ significantly.
+    """Group methods of adjacent ranks that do not differ significantly from each other.
 
-    Takes the frames of `average_ranks` and `wilcoxon_holm`. Each group is as large as
-    can be and runs from its best method to its worst; groups may overlap; a method
-    that differs from both its neighbors is in none. These are the bars of a
-    critical-difference diagram.
+    Takes the frames of `average_ranks` and `wilcoxon_holm`. Each group is maximal and
+    ordered from best to worst; groups may overlap, and a method that differs from both
+    its neighbors is in none. These are the bars of a critical-difference diagram.
 
     >>> ranks = DataFrame({"method": ["a", "b", "c"], "rank": [1.2, 2.1, 2.7]})
     >>> pairs = [["a", "b", False], ["a", "c", True], ["b", "c", False]]
@@ -207,16 +213,17 @@ def cliques(average_ranks: DataFrame, pairwise: DataFrame) -> list[list[str]]:
     """
     ranked = average_ranks.dropna(subset="rank").sort_values("rank", kind="stable")
     order = list(ranked["method"])
-    shown = pairwise[pairwise["significant"].astype(bool)]
-    apart = {
-        frozenset(pair) for pair in zip(shown["left"], shown["right"], strict=True)
+    significant = pairwise[pairwise["significant"].astype(bool)]
+    differ = {
+        frozenset(pair)
+        for pair in zip(significant["left"], significant["right"], strict=True)
     }
     groups: list[list[str]] = []
     reached = 0
     for start in range(len(order)):
         end = start + 1
         while end < len(order) and not any(
-            frozenset((one, order[end])) in apart for one in order[start:end]
+            frozenset((one, order[end])) in differ for one in order[start:end]
         ):
             end += 1
         if end > reached and end - start > 1:
@@ -227,4 +234,4 @@ def cliques(average_ranks: DataFrame, pairwise: DataFrame) -> list[list[str]]:
 
 def _check_alpha(alpha: float) -> None:
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha is {alpha!r}; it must lie between 0 and 1, as 0.05.")
+        raise ValueError(f"alpha is {alpha!r}; it must be between 0 and 1, e.g. 0.05.")

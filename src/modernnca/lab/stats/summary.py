@@ -1,16 +1,16 @@
-"""Runs to scores: a mean, its spread and the number of runs, by dataset and method.
+"""Summarize runs: mean score, standard deviation and count by dataset and method.
 
-A *scores frame* has one row for each dataset and method that took part:
+A *scores frame* has one row for each dataset and each method that took part:
 
     dataset, task   task is "binclass", "multiclass" or "regression"
     method
     mean, std       over the runs; std divides by n, as published tables do
     n               the number of runs
-    higher          whether more is better
+    higher          whether higher is better
 
-There are two ways to have no score, and they are kept apart. A row whose mean is NaN is
-a method that was tried and failed. A row that is not there is a method that does not
-take part, as a regression does not on classes: it is neither ranked nor compared there.
+A missing score has one of two meanings. A row whose mean is NaN is a method that was
+tried and failed. A missing row is a method that does not take part, such as a regressor
+on a classification dataset: it is neither ranked nor compared there.
 """
 
 from typing import NamedTuple
@@ -28,27 +28,27 @@ TASK_GROUPS = {
 }
 
 
-class Judged(NamedTuple):
-    """What a metric judges, and whether more of it is better."""
+class MetricInfo(NamedTuple):
+    """The task group that a metric applies to, and whether higher is better."""
 
     group: str
     higher: bool
 
 
 METRICS = {
-    "accuracy": Judged("classification", True),
-    "balanced-accuracy": Judged("classification", True),
-    "log-loss": Judged("classification", False),
-    "auc": Judged("classification", True),
-    "ece": Judged("classification", False),
-    "rmse": Judged("regression", False),
-    "mae": Judged("regression", False),
-    "r2": Judged("regression", True),
+    "accuracy": MetricInfo("classification", True),
+    "balanced-accuracy": MetricInfo("classification", True),
+    "log-loss": MetricInfo("classification", False),
+    "auc": MetricInfo("classification", True),
+    "ece": MetricInfo("classification", False),
+    "rmse": MetricInfo("regression", False),
+    "mae": MetricInfo("regression", False),
+    "r2": MetricInfo("regression", True),
 }
 
 
 def task_group(task: str) -> str:
-    """Say whether a task is "classification" or "regression".
+    """Return the group of a task: "classification" or "regression".
 
     >>> task_group("binclass")
     'classification'
@@ -57,17 +57,16 @@ def task_group(task: str) -> str:
 
 
 def summarize(records: DataFrame, metric: str | None = None) -> DataFrame:
-    """Reduce records of single runs to a scores frame.
+    """Summarize records of single runs as a scores frame.
 
-    Without `metric`, classification is judged by accuracy and regression by RMSE;
-    with it, only the tasks that it judges are kept. A run that is not "done", or has
-    no number, is no score: the mean is over the others, `n` counts them, and where
-    none is left the mean is NaN.
+    The default metric is accuracy for classification and RMSE for regression; with
+    `metric`, only the tasks it applies to are kept. Runs that are not "done" or have no
+    value are left out of the mean and of `n`; if none is left, the mean is NaN.
 
-    On a dataset with one split the runs are its seeds. On one with several, seeds are
-    averaged first and the runs are the splits, since seeds of one split share its
-    luck. Where the records hold several settings, methods are told apart as
-    "name (tuned)".
+    On a dataset with one split, the runs are its seeds. On a dataset with several
+    splits, seeds are averaged first and the runs are the splits, since the seeds of one
+    split are not independent. If the records hold several settings, methods are named
+    like "name (tuned)".
     """
     _require(records, ("dataset", "task", "method", "settings", "split", "status"))
     metrics = ("accuracy", "rmse") if metric is None else (metric,)
@@ -98,11 +97,11 @@ def _summarize_one(records: DataFrame, metric: str) -> DataFrame:
 
 
 def losses(scores: DataFrame) -> DataFrame:
-    """Lay scores out as datasets x methods, both sorted; lower is better.
+    """Return the losses as a datasets x methods frame, both sorted; lower is better.
 
-    A metric of which more is better becomes 1 - mean (accuracy: the error rate), any
-    other stays. No score is NaN. Means are read at 12 significant digits, so that
-    equal runs added up in another order are equal.
+    Metrics for which higher is better become 1 - mean (accuracy: the error rate); other
+    metrics stay. Missing scores are NaN. Means are rounded to 12 significant digits, so
+    that the order of summation makes no difference.
 
     >>> scores = DataFrame(
     ...     [["iris", "multiclass", "knn", 0.75, 0.0, 3, True]], columns=list(SCORES)
@@ -111,29 +110,29 @@ def losses(scores: DataFrame) -> DataFrame:
     0.25
     """
     _check(scores)
-    mean = rounded(scores["mean"], 12)
+    mean = round_significant(scores["mean"], 12)
     loss = mean.where(~scores["higher"].astype(bool), 1 - mean)
-    return laid_out(scores.assign(loss=loss), "loss").astype(float)
+    return as_matrix(scores.assign(loss=loss), "loss").astype(float)
 
 
-def entered(scores: DataFrame) -> DataFrame:
-    """Tell, as datasets x methods, who took part where, with a score or without."""
-    return laid_out(scores.assign(entered=1.0), "entered").notna()
+def participation(scores: DataFrame) -> DataFrame:
+    """Return, as datasets x methods, which methods took part, even if they failed."""
+    return as_matrix(scores.assign(took_part=1.0), "took_part").notna()
 
 
-def laid_out(scores: DataFrame, column: str) -> DataFrame:
-    """Lay a column of the scores out as datasets x methods, both sorted."""
+def as_matrix(scores: DataFrame, column: str) -> DataFrame:
+    """Return a column of the scores as a datasets x methods frame, both sorted."""
     return scores.pivot(index="dataset", columns="method", values=column)
 
 
 def complete(scores: DataFrame, *, drop: str = "methods") -> DataFrame:
-    """Keep the methods that took part on every dataset, or the other way round.
+    """Keep the methods that took part on every dataset.
 
     With drop="datasets", keep the datasets on which every method took part. A failure
-    (a row with the mean NaN) is taking part.
+    (a row whose mean is NaN) counts as taking part.
     """
     kept, other = named(
-        "thing to drop",
+        "value of drop",
         drop,
         {"methods": ("method", "dataset"), "datasets": ("dataset", "method")},
     )
@@ -141,30 +140,30 @@ def complete(scores: DataFrame, *, drop: str = "methods") -> DataFrame:
     return scores[count == scores[other].nunique()].reset_index(drop=True)
 
 
-def rounded(values: Series, digits: int) -> Series:
-    """Keep so many significant digits, so that what differs by rounding is equal."""
+def round_significant(values: Series, digits: int) -> Series:
+    """Round to `digits` significant digits, which hides floating-point noise."""
     return values.map(lambda value: float(f"{value:.{digits}g}")).astype(float)
 
 
 def check_method(scores: DataFrame, method: str) -> str:
-    """Return the name of a method that is in the scores, or say which are."""
+    """Return the method's name, or raise an error that lists the methods."""
     return named("method", method, {name: name for name in scores["method"]})
 
 
 def _require(frame: DataFrame, columns: tuple[str, ...]) -> None:
-    lacking = [name for name in columns if name not in frame.columns]
-    if lacking:
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
         raise ValueError(
-            f"The frame has no column {', '.join(map(repr, lacking))}; "
+            f"The frame has no column {', '.join(map(repr, missing))}; "
             f"it has: {', '.join(map(str, frame.columns))}."
         )
 
 
 def _check(scores: DataFrame) -> None:
     _require(scores, SCORES)
-    twice: Series = scores.duplicated(["dataset", "method"])
-    if twice.any():
-        dataset, method = scores.loc[twice, ["dataset", "method"]].iloc[0]
+    duplicated: Series = scores.duplicated(["dataset", "method"])
+    if duplicated.any():
+        dataset, method = scores.loc[duplicated, ["dataset", "method"]].iloc[0]
         raise ValueError(
             f"There are two rows for method {method!r} on dataset {dataset!r}; "
             "give one row for each dataset and method."
@@ -172,6 +171,6 @@ def _check(scores: DataFrame) -> None:
     mixed = scores.groupby("dataset")[["task", "higher"]].nunique().max(axis=1) > 1
     if mixed.any():
         raise ValueError(
-            f"The scores on dataset {mixed.idxmax()!r} are of several tasks or "
-            "metrics; give scores of one task and one metric for each dataset."
+            f"The scores on dataset {mixed.idxmax()!r} mix several tasks or metrics; "
+            "give scores of one task and one metric for each dataset."
         )

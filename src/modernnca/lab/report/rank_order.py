@@ -1,28 +1,29 @@
-"""The order of variants: the paper's beside ours, and how far they agree."""
+"""The order of variants by rank: the paper's, ours, and their agreement."""
 
 from itertools import combinations
 from math import nan
 
 import numpy as np
 
-from modernnca.lab.report.study_evidence import PUBLISHED, Evidence, published
+from modernnca.lab.report.study_evidence import PUBLISHED, Evidence, printed_values
 
 
-def order_in_words(evidence: Evidence, group: str) -> str:
-    """The paper's order of variants beside ours, and how far they agree."""
-    ours = evidence.judgements[group].ranks.set_index("method")["rank"].to_dict()
-    said = f"{'Published' if evidence.source == PUBLISHED else 'Here'}: {_chain(ours)}."
-    printed = published(evidence.study, group)
+def describe_order(evidence: Evidence, group: str) -> str:
+    """Describe the paper's order of variants, ours, and their agreement."""
+    ours = evidence.analyses[group].ranks.set_index("method")["rank"].to_dict()
+    source = "Published" if evidence.source == PUBLISHED else "Here"
+    text = f"{source}: {_chain(ours)}."
+    printed = printed_values(evidence.study, group)
     if printed is None:
-        return said
+        return text
     theirs = {label: rank for label, rank in printed.values.items() if label in ours}
-    same, pairs = agreement(theirs, ours)
-    alike = f"{same} of {pairs} pairs stand in the paper's order."
-    return f"The paper: {_chain(theirs)}. {said} {alike}"
+    n_same, n_pairs = agreement(theirs, ours)
+    agrees = f"{n_same} of {n_pairs} pairs have the paper's order."
+    return f"The paper: {_chain(theirs)}. {text} {agrees}"
 
 
 def _chain(ranks: dict[str, float]) -> str:
-    """Variants from the best to the worst; equals are joined by "=".
+    """Format variants from best to worst; equal ranks are joined by "=".
 
     >>> _chain({"a": 2.0, "b": 1.0, "c": 2.0})
     'b 1.00 < a 2.00 = c 2.00'
@@ -35,7 +36,7 @@ def _chain(ranks: dict[str, float]) -> str:
 
 
 def agreement(theirs: dict[str, float], ours: dict[str, float]) -> tuple[int, int]:
-    """How many pairs have the same order in both, and how many there are.
+    """Return how many pairs have the same order in both, and the number of pairs.
 
     >>> agreement({"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 1.0, "b": 3.0, "c": 2.0})
     (2, 3)

@@ -1,19 +1,24 @@
-"""What the tables of a whole run say: every score, published, tuned, failures."""
+"""Tables over all runs: scores, published scores, tuning, failures and data checks."""
 
 import pandas as pd
 
 from modernnca.lab.report.formats import Column, Table, count, percent, significant
-from modernnca.lab.report.names import key, spell
-from modernnca.lab.report.score_tables import DATASET, METRIC, Properties, known_sizes
+from modernnca.lab.report.method_names import display_names, normalize
+from modernnca.lab.report.score_tables import (
+    DATASET,
+    METRIC,
+    Properties,
+    drop_unknown_sizes,
+)
 from modernnca.lab.stats import summarize
 
-_BETTER = "Points of accuracy, or a share of RMSE"
+_BETTER = "Points of accuracy, or percent of RMSE"
 
 
 def score_table(scores: pd.DataFrame) -> Table:
-    """Every score, with its spread and the number of runs behind it."""
+    """Return every score with its standard deviation and number of runs."""
     columns = (
-        *(Column("dataset", "Table"), Column("task", "Task")),
+        *(Column("dataset", "Dataset"), Column("task", "Task")),
         Column("method", "Method"),
         Column("mean", "Mean", significant, METRIC, ("std",)),
         Column("n", "Runs", count),
@@ -23,7 +28,7 @@ def score_table(scores: pd.DataFrame) -> Table:
 
 
 def published_table(records: pd.DataFrame, published: pd.DataFrame) -> Table | None:
-    """Our scores on given splits beside the published ones of the same method."""
+    """Return our scores and the published ones of the same method, on given splits."""
     given = records[records["split"].astype(str) == "given"]
     if given.empty or published.empty:
         return None
@@ -31,8 +36,8 @@ def published_table(records: pd.DataFrame, published: pd.DataFrame) -> Table | N
         summarize(part).assign(settings=settings)
         for settings, part in given.groupby("settings")
     ]
-    ours = pd.concat(parts).assign(key=lambda frame: frame["method"].map(key))
-    theirs = published.assign(key=published["method"].map(key))
+    ours = pd.concat(parts).assign(key=lambda frame: frame["method"].map(normalize))
+    theirs = published.assign(key=published["method"].map(normalize))
     frame = ours.merge(theirs, on=["dataset", "key"], suffixes=("", "_published"))
     frame = frame[frame["mean"].notna() & frame["mean_published"].notna()]
     if frame.empty:
@@ -42,10 +47,10 @@ def published_table(records: pd.DataFrame, published: pd.DataFrame) -> Table | N
         frame["higher"].astype(bool), -change / frame["mean_published"]
     )
     frame = frame.assign(
-        method=frame["method"].map(spell(frame["method"])), better=better
+        method=frame["method"].map(display_names(frame["method"])), better=better
     )
     columns = (
-        *(Column("dataset", "Table"), Column("task", "Task")),
+        *(Column("dataset", "Dataset"), Column("task", "Task")),
         *(Column("method", "Method"), Column("settings", "Settings")),
         Column("mean", "Here", significant, METRIC, ("std",)),
         Column("n", "Runs", count),
@@ -54,27 +59,27 @@ def published_table(records: pd.DataFrame, published: pd.DataFrame) -> Table | N
     )
     frame = frame.sort_values(["dataset", "method", "settings"]).reset_index(drop=True)
     return Table(
-        "published", "Scores here and published, on the same split", frame, columns
+        "published", "Our scores and published scores, same split", frame, columns
     )
 
 
 def tuned_table(records: pd.DataFrame, properties: Properties) -> Table | None:
-    """Default against tuned, where a method was run with both on a table."""
+    """Compare default and tuned settings where a method was run with both."""
     both = {"default", "tuned"}
     if not both <= set(records["settings"]):
         return None
     parts = {name: summarize(records[records["settings"] == name]) for name in both}
-    same = ["dataset", "task", "method", "higher"]
-    frame = parts["default"].merge(parts["tuned"], on=same, suffixes=("", "_tuned"))
+    keys = ["dataset", "task", "method", "higher"]
+    frame = parts["default"].merge(parts["tuned"], on=keys, suffixes=("", "_tuned"))
     if frame.empty:
         return None
     change = frame["mean_tuned"] - frame["mean"]
     better = change.where(frame["higher"].astype(bool), -change / frame["mean"])
     frame = frame.assign(
-        better=better, method=frame["method"].map(spell(frame["method"]))
+        better=better, method=frame["method"].map(display_names(frame["method"]))
     )
-    facts = pd.DataFrame.from_dict(properties, orient="index")[["rows", "columns"]]
-    frame = frame.join(facts, on="dataset")
+    sizes = pd.DataFrame.from_dict(properties, orient="index")[["rows", "columns"]]
+    frame = frame.join(sizes, on="dataset")
     columns = (
         *DATASET,
         Column("method", "Method"),
@@ -83,11 +88,11 @@ def tuned_table(records: pd.DataFrame, properties: Properties) -> Table | None:
         Column("better", "Better by", percent, _BETTER),
     )
     frame = frame.sort_values(["dataset", "method"]).reset_index(drop=True)
-    return known_sizes(Table("tuned", "Default against tuned", frame, columns))
+    return drop_unknown_sizes(Table("tuned", "Default against tuned", frame, columns))
 
 
 def failure_table(records: pd.DataFrame) -> Table | None:
-    """What failed, once for each kind of failure, with how often it did."""
+    """Return the failures, each distinct one with its number of runs."""
     failed = records[records["status"] != "done"]
     if failed.empty:
         return None
@@ -95,21 +100,21 @@ def failure_table(records: pd.DataFrame) -> Table | None:
     keys = ["dataset", "task", "method", "status", "error"]
     frame = failed.groupby(keys, sort=True).size().reset_index(name="n")
     columns = (
-        *(Column("dataset", "Table"), Column("method", "Method")),
-        *(Column("status", "What"), Column("n", "Runs", count)),
+        *(Column("dataset", "Dataset"), Column("method", "Method")),
+        *(Column("status", "Status"), Column("n", "Runs", count)),
         Column("error", "Error"),
     )
-    return Table("failures", "Runs without a result", frame, columns)
+    return Table("failures", "Failed runs", frame, columns)
 
 
 def check_table(checks: pd.DataFrame) -> Table:
-    """What was found odd in the data."""
+    """Return the problems found in the data."""
     columns = (
-        Column("dataset", "Table"),
+        Column("dataset", "Dataset"),
         Column("kind", "Check"),
-        Column("text", "Found"),
+        Column("text", "Finding"),
     )
     frame = checks.sort_values(["dataset", "kind"], kind="stable").reset_index(
         drop=True
     )
-    return Table("checks", "What the checks of the data found", frame, columns)
+    return Table("checks", "Results of the data checks", frame, columns)

@@ -1,4 +1,4 @@
-"""A call in a process of its own: every way to end, and nothing left behind."""
+"""A call in a child process: every way to end, and nothing left behind."""
 
 import builtins
 import os
@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from modernnca.errors import MissingExtraError
-from modernnca.execute.child import call_within
+from modernnca.execute.child_process import call_in_child
 from modernnca.execute.executor import Limits
 from tests.execute import jobs
 
@@ -18,7 +18,7 @@ MIB = 2**20
 
 def call(function, job, threads=1, **limits):
     payload = pickle.dumps((function, job))
-    return call_within(payload, limits=Limits(**limits), threads=threads)
+    return call_in_child(payload, limits=Limits(**limits), threads=threads)
 
 
 def test_a_call_within_its_limits_gives_its_value():
@@ -52,20 +52,20 @@ def test_a_call_that_holds_too_much_is_stopped_with_what_it_started():
 
 
 @pytest.mark.parametrize(
-    ("function", "job", "said"),
+    ("function", "job", "message"),
     [
-        (jobs.segfault, None, "was ended by SIGSEGV"),
+        (jobs.segfault, None, "was killed by SIGSEGV"),
         (
             jobs.kill_oneself,
             None,
-            "was ended by SIGKILL, as the system does when memory runs out",
+            "was killed by SIGKILL, possibly because memory ran out",
         ),
-        (jobs.leave, 7, "ended with exit code 7 before it answered"),
-        (jobs.leave, 0, "ended with exit code 0 before it answered"),
+        (jobs.leave, 7, "exited with code 7 before it returned a value"),
+        (jobs.leave, 0, "exited with code 0 before it returned a value"),
     ],
 )
-def test_a_call_whose_process_ends_has_died(function, job, said):
-    assert call(function, job) == (0, None, f"The process {said}.", "died")
+def test_a_call_whose_process_ends_has_died(function, job, message):
+    assert call(function, job) == (0, None, f"The process {message}.", "died")
 
 
 @pytest.mark.parametrize("function", [jobs.unsendable, jobs.unreadable])
@@ -107,7 +107,7 @@ def test_a_process_left_behind_by_a_call_is_ended(tmp_path):
     assert_gone(path)
 
 
-def test_without_psutil_a_limit_on_memory_says_what_to_install(monkeypatch):
+def test_without_psutil_a_memory_limit_names_what_to_install(monkeypatch):
     real = builtins.__import__
 
     def without(name, *rest, **more):
@@ -119,7 +119,7 @@ def test_without_psutil_a_limit_on_memory_says_what_to_install(monkeypatch):
     with pytest.raises(MissingExtraError) as error:
         call(jobs.sleep, 60, memory_bytes=2**40)
     assert str(error.value) == (
-        'A limit on memory needs psutil: pip install "modernnca[bench]"'
+        'A memory limit needs psutil: pip install "modernnca[bench]"'
     )
 
 

@@ -1,8 +1,8 @@
 import pytest
 from tests.lab.report.frames import failed, records_of, run, scores_of
 
-from modernnca.lab.report import runs
-from modernnca.lab.report.contest import properties
+from modernnca.lab.report import run_tables
+from modernnca.lab.report.comparison import dataset_properties
 
 
 def frame_of(table):
@@ -20,7 +20,7 @@ def test_published_scores_stand_beside_ours_on_the_given_split_only():
         *(("a", "binclass", "modernNCA", 0.8), ("b", "binclass", "modernNCA", 0.8)),
         *(("c", "regression", "modernNCA", 4.0), ("c", "regression", "xgboost", 4.0)),
     )
-    found = frame_of(runs.published_table(records, published))
+    found = frame_of(run_tables.published_table(records, published))
     assert found["dataset"] == ["a", "c"]
     assert found["method"] == ["ModernNCA", "ModernNCA"]
     assert found["n"] == [2, 1]
@@ -29,7 +29,7 @@ def test_published_scores_stand_beside_ours_on_the_given_split_only():
 
 def test_without_a_common_method_there_is_nothing_published():
     published = scores_of(("a", "binclass", "xgboost", 0.8))
-    assert runs.published_table(records_of(run("a", "knn")), published) is None
+    assert run_tables.published_table(records_of(run("a", "knn")), published) is None
 
 
 def test_default_stands_beside_tuned():
@@ -38,11 +38,11 @@ def test_default_stands_beside_tuned():
         run("a", "knn", 0.9, settings="tuned"),
         run("a", "svm", 0.9),
     )
-    found = frame_of(runs.tuned_table(records, properties(records)))
+    found = frame_of(run_tables.tuned_table(records, dataset_properties(records)))
     assert found["method"] == ["KNN"]
     assert (found["mean"], found["mean_tuned"]) == ([0.8], [0.9])
     assert found["better"] == pytest.approx([0.1])
-    assert runs.tuned_table(records[:1], {}) is None
+    assert run_tables.tuned_table(records[:1], {}) is None
 
 
 def test_equal_failures_are_told_once():
@@ -50,8 +50,8 @@ def test_equal_failures_are_told_once():
         *(run(), failed(seed=1), failed(seed=2)),
         failed(status="timeout", error=None),
     )
-    found = frame_of(runs.failure_table(records))
+    found = frame_of(run_tables.failure_table(records))
     assert found["status"] == ["failed", "timeout"]
     assert found["n"] == [2, 1]
     assert found["error"] == ["Boom.", ""]
-    assert runs.failure_table(records[:1]) is None
+    assert run_tables.failure_table(records[:1]) is None

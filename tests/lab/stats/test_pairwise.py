@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from tests.lab.stats.frames import random_scores, rescaled, scores_of, shuffled
 
 from modernnca.lab.stats import elo, win_rates
-from modernnca.lab.stats.winrates import _games, _strengths
+from modernnca.lab.stats.pairwise import _games, _strengths
 
 NAN = np.nan
 
@@ -107,7 +107,7 @@ def test_extreme_records_settle():
 
 
 def test_bad_values_are_refused():
-    with pytest.raises(ValueError, match="prior is 0; it must be more than 0"):
+    with pytest.raises(ValueError, match="prior is 0; it must be above 0"):
         elo(duel(1, 1), prior=0)
     with pytest.raises(ValueError, match="Unknown method 'z'; choose one of: a, b"):
         elo(duel(1, 1), anchor="z")

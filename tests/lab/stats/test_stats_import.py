@@ -1,4 +1,4 @@
-"""The door of the room."""
+"""Importing modernnca.lab.stats."""
 
 import importlib
 import sys

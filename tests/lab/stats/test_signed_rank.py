@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from modernnca.lab.stats.signedrank import signed_rank
+from modernnca.lab.stats.signed_rank import signed_rank
 
 
 @pytest.mark.parametrize("seed", range(10))

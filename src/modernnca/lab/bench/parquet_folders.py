@@ -1,4 +1,4 @@
-"""Read a folder of data.parquet, info.json and maybe splits.npz."""
+"""Read a dataset from a folder with data.parquet, info.json and maybe splits.npz."""
 
 import zipfile
 from pathlib import Path
@@ -7,12 +7,16 @@ import numpy as np
 
 from modernnca.errors import TableError
 from modernnca.lab.bench.dataset import PARTS, Dataset, target_values, with_categories
-from modernnca.lab.bench.file_datasets import read_frame, take_target, unreadable
+from modernnca.lab.bench.file_datasets import (
+    read_frame,
+    take_target,
+    unreadable_error,
+)
 from modernnca.lab.bench.folders import Folder
 
 
-def read_house(folder: Folder) -> Dataset:
-    """Read a table with the split that splits.npz gives, if any."""
+def read_parquet_folder(folder: Folder) -> Dataset:
+    """Read a dataset with the split of splits.npz, if there is one."""
     frame, info = read_frame(folder.path / "data.parquet"), folder.info
     source = repr(str(folder.path / "info.json"))
     y = take_target(frame, info.get("target"), source=source)
@@ -28,15 +32,15 @@ def read_house(folder: Folder) -> Dataset:
 
 
 def _read_splits(path: Path, *, n_rows: int) -> dict[str, np.ndarray]:
-    """Read row numbers, and check that they are, and that no row is in two parts."""
+    """Read the row numbers of each part; check that they are valid and disjoint."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             given = {part: arrays[part] for part in PARTS if part in arrays.files}
     except (OSError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     shown, way_out = repr(str(path)), "repair or remove the file"
     if not {"train", "test"} <= given.keys():
-        raise TableError(f"{shown} lacks train or test rows; {way_out}.")
+        raise TableError(f"{shown} has no train or no test rows; {way_out}.")
     for part, rows in given.items():
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
             raise TableError(
@@ -51,7 +55,7 @@ def _read_splits(path: Path, *, n_rows: int) -> dict[str, np.ndarray]:
     rows, counts = np.unique(np.concatenate([*given.values()]), return_counts=True)
     if counts.max() > 1:
         raise TableError(
-            f"{shown} has row {rows[counts.argmax()]} twice, but no row may be in two "
-            f"parts; {way_out}."
+            f"{shown} has row {rows[counts.argmax()]} more than once, but each row may "
+            f"be in one part only; {way_out}."
         )
     return {part: rows.astype(np.int64) for part, rows in given.items()}

@@ -1,4 +1,4 @@
-"""Jobs with a progress bar: how every command that runs jobs does it."""
+"""Run jobs with a progress bar; shared by the commands that run jobs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,31 +8,31 @@ import typer
 from tqdm import tqdm
 
 from modernnca._named import named
-from modernnca.execute import EXECUTORS, Executor, Limits, Needs
+from modernnca.execute import EXECUTORS, Executor, Limits, Resources
 from modernnca.lab.bench.job import Job, Record
 from modernnca.lab.bench.runner import PRELOAD, Runner
 from modernnca.lab.bench.scores import MAIN
 from modernnca.lab.bench.store import Store
-from modernnca.lab.bench.suites import Chosen
-from modernnca.lab.commands.lists import split_list
+from modernnca.lab.bench.suites import Selection
+from modernnca.lab.commands.name_lists import split_names
 
 
-def say_missing(chosen: Chosen) -> None:
-    """Name tables that were asked for and are not here."""
-    if chosen.missing:
-        few = ", ".join(chosen.missing[:5])
-        more = ", ..." if len(chosen.missing) > 5 else ""
-        typer.echo(f"{len(chosen.missing)} tables are not here: {few}{more}", err=True)
+def report_missing(selected: Selection) -> None:
+    """Print the names of requested datasets that were not found."""
+    missing = selected.missing
+    if missing:
+        listed = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+        typer.echo(f"{len(missing)} datasets were not found: {listed}", err=True)
 
 
-def open_to_write(folder: Path, *, retry: bool) -> Store:
-    """Open a store or make one; with `retry`, forget what failed."""
+def open_for_writing(folder: Path, *, retry: bool) -> Store:
+    """Open or create a store; with `retry`, delete the records of failed jobs."""
     store = Store(folder)
     for note in store.notes:
         typer.echo(note, err=True)
     if retry:
         failed = [each for each in store.records() if each.status != "done"]
-        store.forget([record.job.key for record in failed])
+        store.delete([record.job.key for record in failed])
     return store
 
 
@@ -49,54 +49,54 @@ def new_runner(
     memory_limit: float | None,
     tune_time: float | None,
 ) -> Runner:
-    """What the options say, as a runner."""
+    """Create a runner from the options of a command."""
     memory = None if memory_limit is None else int(memory_limit * 2**30)
     return Runner(
         store,
-        _executor(executor, workers, address),
+        _new_executor(executor, workers, address),
         data=None if data is None else data.absolute(),
         limits=Limits(time_limit, memory),
-        needs=Needs(cpus, gpus),
+        resources=Resources(cpus, gpus),
         search_seconds=tune_time,
     )
 
 
 def run_jobs(runner: Runner, jobs: Sequence[Job]) -> int:
-    """Run what is missing with a progress bar; the number of fits that failed."""
+    """Run the missing jobs with a progress bar; return how many fits failed."""
     n_failed = 0
     missing = len(runner.missing(jobs))
     with tqdm(total=missing, unit="fit", dynamic_ncols=True) as bar:
 
-        def tell(record: Record) -> None:
+        def show(record: Record) -> None:
             nonlocal n_failed
             final = record.job.kind != "search"
             n_failed += final and record.status != "done"
-            bar.set_postfix_str(_in_words(record))
+            bar.set_postfix_str(_describe(record))
             bar.update(final)
 
-        runner.run(jobs, tell)
+        runner.run(jobs, show)
     return n_failed
 
 
-def read_trials(text: str) -> list[int]:
-    """Read numbers of trials such as "0,100"."""
+def parse_trials(text: str) -> list[int]:
+    """Parse numbers of trials such as "0,100"."""
     try:
-        numbers = [int(part) for part in split_list(text)]
+        trials = [int(part) for part in split_names(text)]
     except ValueError:
-        numbers = [-1]
-    if min(numbers) < 0:
+        trials = [-1]
+    if min(trials) < 0:
         raise ValueError(f"--trials must be numbers like 0,100; got {text!r}.")
-    return numbers
+    return trials
 
 
-def _in_words(record: Record) -> str:
+def _describe(record: Record) -> str:
     job = record.job
     metric = "purity" if job.kind == "embed" else MAIN.get(record.task, "")
-    said = f"{metric} {record.scores[metric]:.4g}" if record.scores else record.status
-    return f"{job.dataset} {job.label or job.method} {said}"
+    result = f"{metric} {record.scores[metric]:.4g}" if record.scores else record.status
+    return f"{job.dataset} {job.label or job.method} {result}"
 
 
-def _executor(name: str, workers: int | None, address: str | None) -> Executor:
+def _new_executor(name: str, workers: int | None, address: str | None) -> Executor:
     build = named("executor", name, EXECUTORS)
     options: dict[str, Any] = {}
     if name == "pool":

@@ -1,4 +1,4 @@
-"""Scores that others published for a table, told by its info.json."""
+"""Published scores of a dataset, from its info.json."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,21 +16,21 @@ from modernnca.lab.bench.folders import (
 _COLUMNS = ("dataset", "task", "method", "mean", "std", "n", "higher")
 
 
-def published_beside(datasets: Iterable[str], data: Path | None = None) -> pd.DataFrame:
-    """Return a scores frame of what was published on the given splits of datasets.
+def published_scores(datasets: Iterable[str], data: Path | None = None) -> pd.DataFrame:
+    """Return the published scores on the given splits of datasets, as a scores frame.
 
-    Tables without such scores, or whose split is not the published one, are left out.
-    Only means are told, so std is NaN.
+    Datasets without published scores, or with another split than the published one, are
+    left out. Only means are published, so std is NaN.
     """
-    place = data_folder(data)
-    paths = {} if place is None else paths_by_name(place)
+    root = data_folder(data)
+    paths = {} if root is None else paths_by_name(root)
     rows = []
     for name in datasets:
         try:
             folder = open_folder(paths[name]) if name in paths else None
         except TableError:
             continue
-        if folder is None or not _has_split(folder):
+        if folder is None or not _has_published_split(folder):
             continue
         info, higher = folder.info, folder.task != "regression"
         for method, mean in (info.get("published") or {}).items():
@@ -40,6 +40,6 @@ def published_beside(datasets: Iterable[str], data: Path | None = None) -> pd.Da
     return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
-def _has_split(folder: Folder) -> bool:
-    """Whether the rows are split as they were for the published scores."""
+def _has_published_split(folder: Folder) -> bool:
+    """Return whether the split is that of the published scores."""
     return folder.kind == "talent" or (folder.path / "splits.npz").is_file()

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from modernnca.lab.bench.beside import published_beside
+from modernnca.lab.bench.published_reference import published_scores
 
 
 def table(folder, *, split, published):
@@ -22,7 +22,7 @@ def test_only_scores_on_the_given_split_stand_beside_ours(tmp_path):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "info.json").write_text("{")
     names = ["given", "drawn", "silent", "broken", "builtin:iris"]
-    found = published_beside(names, tmp_path)
+    found = published_scores(names, tmp_path)
     assert found[["dataset", "method", "mean", "higher"]].values.tolist() == [
         ["given", "knn", 1.5, False]
     ]
@@ -30,4 +30,4 @@ def test_only_scores_on_the_given_split_stand_beside_ours(tmp_path):
 
 def test_without_a_data_folder_there_is_nothing_beside(monkeypatch):
     monkeypatch.delenv("MODERNNCA_DATA", raising=False)
-    assert published_beside(["builtin:iris"]).empty
+    assert published_scores(["builtin:iris"]).empty
