@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 # CI=true they fail instead.
 CHROMIUM = $(shell command -v chromium chromium-browser google-chrome | head -n 1)
 
-.PHONY: demo test lint types tests browser clean
+.PHONY: demo test lint types tests reference browser clean
 
 demo: $(READY)
 	$(BIN)/modernnca demo
@@ -28,6 +28,10 @@ types: $(READY)
 # for many tests wait: for a process to start, for a cluster, for a lock.
 tests: $(READY) browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 --dist worksteal $(ARGS)
+
+# The stored reference predictions, to 1e-6; on the kind of processor that stored them.
+reference: $(READY)
+	MODERNNCA_REFERENCE=strict OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/reference
 
 browser:
 	@if [ -z "$(CHROMIUM)" ]; then \
