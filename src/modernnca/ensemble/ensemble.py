@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +11,16 @@ from torch import Tensor
 
 from modernnca._named import named
 from modernnca.core.rows import Examples, Rows
-from modernnca.core.softnn import chunks
+from modernnca.core.softnn import Votes, chunks
+from modernnca.core.stacked_networks import StackedNetworks, can_stack
 from modernnca.ensemble.combine import Combiner
 from modernnca.ensemble.member import MEMBER_KINDS, Member, Remembered
+from modernnca.ensemble.network_member import NetworkMember
+from modernnca.memory.exact_memory import vote_together
 from modernnca.memory.memory import Pairs
 
 _N_PAIRS = 2**24  # (query, row) pairs of a member that are held at a time
+_MAX_STACKED = 16  # queries; of more, the arithmetic costs more than the calls
 
 
 class Neighbors(NamedTuple):
@@ -53,8 +58,33 @@ class Ensemble:
     def votes(self, query: Rows) -> np.ndarray:
         """The vote of each member, (K, B, V)."""
         with torch.inference_mode():
-            votes = [member.vote(query).mean.double() for member in self.members]
-            return torch.stack(votes).cpu().numpy()
+            votes = [votes.mean for votes in self._votes(query)]
+            return torch.stack(votes).double().cpu().numpy()
+
+    def _votes(self, query: Rows) -> list[Votes]:
+        """The vote of each member; networks are evaluated together for few queries."""
+        if self._stacked is None or query.n_rows > _MAX_STACKED:
+            return [member.vote(query) for member in self.members]
+        networks = [m for m in self.members if isinstance(m, NetworkMember)]
+        embedded = list(self._stacked(query))
+        memories = [network.memory_ for network in networks]
+        votes = iter(vote_together(memories, embedded, query.time))
+        return [
+            next(votes) if isinstance(member, NetworkMember) else member.vote(query)
+            for member in self.members
+        ]
+
+    @cached_property
+    def _stacked(self) -> StackedNetworks | None:
+        """The networks, to be evaluated together; None if they differ too much."""
+        members = [m for m in self.members if isinstance(m, NetworkMember)]
+        networks = [member.network_ for member in members]
+        if len(networks) < 2 or not can_stack(networks):
+            return None
+        return StackedNetworks(networks)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in vars(self).items() if name != "_stacked"}
 
     def vote(self, query: Rows) -> np.ndarray:
         """The combined vote, (B, V)."""

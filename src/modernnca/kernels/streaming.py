@@ -5,6 +5,7 @@ the plain way reads and writes each pair from memory a dozen times. The votes of
 tiles are merged by `core.softnn.merge`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -94,10 +95,52 @@ def stream_vote(
     return _vote_by_tiles(prepared, keys, temperature, exact=exact)
 
 
+def stream_votes(
+    queries: Sequence[Tensor],
+    keys: Sequence[PreparedKeys],
+    *,
+    temperatures: Sequence[Tensor | float],
+    time: Tensor | None = None,
+) -> list[Votes]:
+    """`stream_vote` for several sets of keys, waiting for the device only once."""
+    by_kernel = time is None and all(
+        each.split is not None and query.dtype == torch.float32 and len(query)
+        for query, each in zip(queries, keys, strict=True)
+    )
+    if not by_kernel:
+        return [
+            stream_vote(query, each, temperature=temperature, time=time)
+            for query, each, temperature in zip(
+                queries, keys, temperatures, strict=True
+            )
+        ]
+    prepared = [
+        each.geometry.prepare(query, each.center)
+        for query, each in zip(queries, keys, strict=True)
+    ]
+    parts = list(zip(prepared, keys, temperatures, strict=True))
+    found = [_kernel_vote(*part) for part in parts]
+    lost = [inexact.any() for _, inexact in found if inexact is not None]
+    if lost and bool(torch.stack(lost).any()):
+        return [
+            _recompute(votes, inexact, *part)
+            for (votes, inexact), part in zip(found, parts, strict=True)
+        ]
+    return [votes for votes, _ in found]
+
+
 def _vote_by_kernel(
     query: Tensor, keys: PreparedKeys, temperature: Tensor | float, *, exact: bool
 ) -> Votes:
     """Votes for prepared queries (B, D); those that lost digits are computed again."""
+    votes, inexact = _kernel_vote(query, keys, temperature)
+    return _recompute(votes, inexact if exact else None, query, keys, temperature)
+
+
+def _kernel_vote(
+    query: Tensor, keys: PreparedKeys, temperature: Tensor | float
+) -> tuple[Votes, Tensor | None]:
+    """Votes for prepared queries (B, D), and which of them lost digits (B,)."""
     assert keys.split is not None
     points, values = keys.split
     found = vote_forward(
@@ -110,13 +153,22 @@ def _vote_by_kernel(
     )
     total = found.sums[:, -1:]
     mean, log_weight = found.sums[:, :-1] / total, total.log() - found.min_distance
-    again: Tensor | tuple[()] = ()
-    if exact and found.inexact is not None:
-        again = found.inexact.nonzero().squeeze(1)
+    return Votes(mean, log_weight), found.inexact
+
+
+def _recompute(
+    votes: Votes,
+    inexact: Tensor | None,
+    query: Tensor,
+    keys: PreparedKeys,
+    temperature: Tensor | float,
+) -> Votes:
+    """The votes, with those of prepared queries that lost digits computed again."""
+    again = () if inexact is None else inexact.nonzero().squeeze(1)
     if len(again):
-        votes = _vote_by_tiles(query[again], keys, temperature, exact=True)
-        mean[again], log_weight[again] = votes.mean, votes.log_weight
-    return Votes(mean, log_weight)
+        exact = _vote_by_tiles(query[again], keys, temperature, exact=True)
+        votes.mean[again], votes.log_weight[again] = exact
+    return votes
 
 
 def _vote_by_tiles(

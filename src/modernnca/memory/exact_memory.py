@@ -1,5 +1,7 @@
 """The exact memory: every row votes, in chunks; the reference for other memories."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -9,8 +11,9 @@ from modernnca.kernels.streaming import (
     geometry_of,
     prepare_keys,
     stream_vote,
+    stream_votes,
 )
-from modernnca.memory.memory import Pairs
+from modernnca.memory.memory import Memory, Pairs
 
 
 class ExactMemory:
@@ -79,3 +82,16 @@ class ExactMemory:
         if mask is not None:
             distances = distances.masked_fill(mask, torch.inf)
         return Pairs(distances, scores.softmax(1))
+
+
+def vote_together(
+    memories: Sequence[Memory], queries: Sequence[Tensor], time: Tensor | None = None
+) -> list[Votes]:
+    """The votes of several memories, each on queries of its own (B, D)."""
+    exact = [memory for memory in memories if isinstance(memory, ExactMemory)]
+    keys = [memory._prepared for memory in exact if memory._prepared is not None]
+    if len(keys) < len(memories):
+        pairs = zip(memories, queries, strict=True)
+        return [memory.vote(query, time) for memory, query in pairs]
+    temperatures = [memory.rule.temperature for memory in exact]
+    return stream_votes(queries, keys, temperatures=temperatures, time=time)
