@@ -27,6 +27,9 @@ from modernnca.kernels.vote_kernels import (
 # Some libraries sum the terms of a product with few columns one after the other. So
 # many terms lose no digits that matter, and transposed they are faster, too.
 _N_SUMMED = 1024
+# Of so few pairs, computing all distances from differences is faster than finding out
+# which ones lost digits.
+_FEW_PAIRS = 2**22
 _FAR = 1e30  # the distance of masked keys; not inf, whose differences are NaN
 
 
@@ -120,13 +123,12 @@ def stream_votes(
     ]
     parts = list(zip(prepared, keys, temperatures, strict=True))
     found = [_kernel_vote(*part) for part in parts]
-    lost = [inexact.any() for _, inexact in found if inexact is not None]
-    if lost and bool(torch.stack(lost).any()):
-        return [
-            _recompute(votes, inexact, *part)
-            for (votes, inexact), part in zip(found, parts, strict=True)
-        ]
-    return [votes for votes, _ in found]
+    flags = [v.mean.new_zeros(1) if f is None else f.any()[None] for v, f in found]
+    lost = torch.cat([flag.to(torch.bool) for flag in flags]).tolist()
+    return [
+        _recompute(votes, inexact, *part) if again else votes
+        for (votes, inexact), part, again in zip(found, parts, lost, strict=True)
+    ]
 
 
 def _vote_by_kernel(
@@ -164,11 +166,30 @@ def _recompute(
     temperature: Tensor | float,
 ) -> Votes:
     """The votes, with those of prepared queries that lost digits computed again."""
-    again = () if inexact is None else inexact.nonzero().squeeze(1)
+    if inexact is None:
+        return votes
+    if len(query) * len(keys.keys) <= _FEW_PAIRS:
+        return _vote_by_differences(query, keys, temperature)
+    again = inexact.nonzero().squeeze(1)
     if len(again):
         exact = _vote_by_tiles(query[again], keys, temperature, exact=True)
         votes.mean[again], votes.log_weight[again] = exact
     return votes
+
+
+def _vote_by_differences(
+    query: Tensor, keys: PreparedKeys, temperature: Tensor | float
+) -> Votes:
+    """Votes for a few prepared queries (B, D), from differences: no digits are lost."""
+    direct = "donot_use_mm_for_euclid_dist"
+    distances = torch.cdist(query, keys.keys, compute_mode=direct)  # (B, M)
+    if not keys.geometry.root:
+        distances = distances.square()
+    u = distances / temperature
+    nearest = u.amin(1, keepdim=True)
+    sums = (nearest - u).exp() @ keys.values  # (B, V + 1)
+    total = sums[:, -1:]
+    return Votes(sums[:, :-1] / total, total.log() - nearest)
 
 
 def _vote_by_tiles(
