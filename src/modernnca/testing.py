@@ -211,7 +211,11 @@ def check_state(member: Member, task: Task) -> None:
         write_tree(path, {"state": fitted.state()})
         again = type(member).from_state(read_tree(path)["state"], Remembered.of(train))
     query = make_rows(_N_QUERIES, seed=2)
-    assert torch.equal(_votes(again, query), _votes(fitted, query))
+    votes = (
+        _votes(again, query),
+        _votes(fitted, query),
+    )  # the layout may round otherwise
+    torch.testing.assert_close(*votes, rtol=1e-6, atol=1e-6)
 
 
 def check_estimator(member: Member, task: Task) -> None:
@@ -232,7 +236,10 @@ def check_estimator(member: Member, task: Task) -> None:
     with tempfile.TemporaryDirectory() as folder:
         model.save(f"{folder}/model")
         again: Any = load(f"{folder}/model", device="cpu")
-    assert np.array_equal(again.predict(X), prediction)
+    if classification:
+        assert np.array_equal(again.predict(X), prediction)
+    else:
+        np.testing.assert_allclose(again.predict(X), prediction, rtol=1e-5, atol=1e-6)
 
 
 MEMBER_CHECKS: Sequence[Callable[[Member, Task], None]] = (

@@ -15,12 +15,8 @@ X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["u", "v", "u"]})
 Y = ["no", "yes", "no"]
 
 
-def unchanged(y, weights):
-    return weights
-
-
-def read(X=X, y=Y, sample_weight=None, weigh=unchanged):
-    return read_examples(X, y, sample_weight, weigh=weigh)
+def read(X=X, y=Y, sample_weight=None, class_weight=None):
+    return read_examples(X, y, sample_weight, class_weight)
 
 
 def message(function, *args, **kwargs):
@@ -57,14 +53,17 @@ def test_rows_of_zero_weight_are_left_out():
     assert rows.index.tolist() == [0, 2]
 
 
-def test_weights_are_computed_from_the_rows_that_are_left():
-    def weigh(y, weights):
-        assert y.tolist() == ["no", "no"]
-        return 10 * weights
+def test_class_weights_multiply_sample_weights():
+    by_class = {"no": 1.0, "yes": 2.0}
+    assert read(class_weight=by_class).weights.tolist() == [1, 2, 1]
+    both = read(sample_weight=[1, 3, 2], class_weight=by_class)
+    assert both.weights.tolist() == [1, 6, 2]
 
-    assert read(sample_weight=[1, 0, 2], weigh=weigh).weights.tolist() == [10, 20]
-    by_class = read(weigh=lambda y, weights: np.where(y == "yes", 2.0, 1.0))
-    assert by_class.weights.tolist() == [1, 2, 1]
+
+def test_balanced_weights_are_computed_from_the_rows_that_are_left():
+    y = ["no", "yes", "yes"]
+    rows = read(y=y, sample_weight=[1, 0, 2], class_weight="balanced")
+    assert rows.weights.tolist() == [1, 2]  # one row of each class
 
 
 def test_bad_examples_are_refused():
@@ -79,20 +78,22 @@ def test_bad_examples_are_refused():
 
 def test_validation_rows_are_numbered_after_all_rows_of_fit():
     rows = read(sample_weight=[1, 0, 2])
-    valid = read_eval_set((X[:2], Y[:2]), rows, weigh=unchanged)
+    valid = read_eval_set((X[:2], Y[:2]), rows)
     assert valid.index.tolist() == [3, 4]
     assert valid.weights.tolist() == [1, 1]
     assert valid.y.tolist() == ["no", "yes"]
-    assert read_eval_set([X[:2], Y[:2]], read(), weigh=unchanged).weights is None
+    assert read_eval_set([X[:2], Y[:2]], read()).weights is None
+    by_class = {"no": 1.0, "yes": 2.0}
+    assert read_eval_set((X[:2], Y[:2]), rows, by_class).weights.tolist() == [1, 2]
 
 
 def test_bad_validation_rows_are_refused():
     expected = "eval_set must be a pair (X, y) of validation rows; got "
     rows = read()
     for bad, kind in ((X, "DataFrame"), ((X,), "tuple"), ([X, Y, Y], "list")):
-        found = message(read_eval_set, bad, rows, weigh=unchanged)
+        found = message(read_eval_set, bad, rows)
         assert found == f"{expected}{kind}."
-    found = message(read_eval_set, (X, Y[:2]), rows, weigh=unchanged)
+    found = message(read_eval_set, (X, Y[:2]), rows)
     assert "inconsistent numbers of samples" in found
 
 
@@ -100,7 +101,7 @@ def test_bad_validation_rows_are_refused():
 def test_rows_are_concatenated_as_the_schema_reads_them(weighted):
     rows = read(sample_weight=[1, 2, 3] if weighted else None)
     turned = pd.DataFrame({"b": [1, None], "a": [7, None]})  # other types and order
-    valid = read_eval_set((turned, ["yes", "no"]), rows, weigh=unchanged)
+    valid = read_eval_set((turned, ["yes", "no"]), rows)
     both = concatenate_raw(rows, valid, learn_schema(rows.table))
     assert len(both) == 5
     np.testing.assert_array_equal(both.table.columns["a"], [1, 2, 3, 7, np.nan])

@@ -19,7 +19,10 @@ def tune(
     target: options.TargetName,
     out: options.ModelFile,
     trials: Annotated[int, typer.Option(metavar="N", help="Number of trials.")] = 50,
-    time_limit: options.TimeLimit = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time limit of search and fit together."),
+    ] = None,
     storage: Annotated[
         Path | None,
         typer.Option(

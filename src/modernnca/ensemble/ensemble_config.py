@@ -45,7 +45,7 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "remember",
         OneOf(REFIT),
         "What happens to validation rows in the end: remember (they join the memory), "
-        "full (everything is learned anew from all rows), none (they stay out).",
+        "full (everything is retrained on all rows), none (they stay out).",
     )
     finetune: float = option(
         1.0,

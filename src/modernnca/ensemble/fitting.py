@@ -146,7 +146,7 @@ def finish(
     preparation: Preparation,
     run: Run,
 ) -> Finished:
-    """Fine-tune on all rows, or learn anew from them, and let them vote."""
+    """Fine-tune on all rows, or retrain on them, and let them vote."""
     config, members = run.config, [each.member for each in combined.members]
     learn = combined.baseline is None and run.budget.exhausted() is None
     raw, rows = train
@@ -159,16 +159,21 @@ def finish(
             if refitted is not None:
                 return refitted
         elif config.finetune and learn:
-            for number, member in enumerate(members):
-                if not run.budget.interrupted:
-                    part = run.for_member(number, len(members))
-                    member.finetune(_as_validated(rows, run), part)
+            _finetune(members, _as_validated(rows, run), run)
     ensemble = Ensemble.remembering(members, combined.combine, rows)
     return Finished(preparation, ensemble, raw)
 
 
+def _finetune(members: list[Member], rows: Examples, run: Run) -> None:
+    """Fine-tune each member on all rows, until the user interrupts."""
+    n_timed = max(1, sum(not member.auxiliary for member in members))
+    for number, member in enumerate(members):
+        if not run.budget.interrupted:
+            member.finetune(rows, run.for_member(number, n_timed))
+
+
 def _refit(combined: Combined, raw: RawExamples, run: Run) -> Finished | None:
-    """Learn everything anew from all rows, in as many steps as led to the best.
+    """Retrain everything on all rows, in as many steps as led to the best.
 
     None if that was cut short: then what was learned before is better.
     """

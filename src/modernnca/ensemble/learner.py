@@ -56,10 +56,12 @@ class MethodConfig(NetworkConfig):
         "random", OneOf(SAMPLERS), "How the rows that vote on a batch are drawn."
     )
     sample_rate: float = option(
-        0.5, Number(0, 1, above=True), "The share of rows that vote on a batch ..."
+        0.5, Number(0, 1, above=True), "The share of rows drawn to vote on a batch."
     )
     max_sampled: float = option(
-        4096, Number(1, integer=True, also=(float("inf"),)), "... and at most so many."
+        4096,
+        Number(1, integer=True, also=(float("inf"),)),
+        "The most rows drawn to vote on a batch.",
     )
     sample_exponent: float = option(
         1.0, Number(0), 'The exponent tau of the sampler "distance".'
@@ -215,6 +217,7 @@ class NeighborLearner:
         A row never votes on itself, wherever and however often it was drawn: in the
         batch it is masked for itself, a second copy is masked for all.
         """
+        # PAPER: the public code masks the diagonal of the batch only.
         # index_fill_, not an assignment, which would copy its scalar from the CPU.
         self._in_batch.index_fill_(0, batch, True)
         copies = self._in_batch[others]

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
 
 from modernnca.estimators.estimator import BaseModernNCA
 
@@ -34,7 +33,7 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             others.
         refit: what happens to validation rows in the end: "remember" (the networks are
             fine-tuned on all rows, which join the memory), "full" (everything is
-            learned anew from all rows), "none" (they stay out).
+            retrained from scratch on all rows), "none" (they stay out).
         eval_metric: of early stopping: accuracy, balanced-accuracy, log-loss, auc;
             rmse, mae, r2; or a function of (y, probabilities or predictions), higher is
             better.
@@ -76,9 +75,3 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         """The probability of each class, in the order of `classes_`."""
         votes = self._votes(X)
         return self.calibration_(votes)
-
-    def _weigh(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        if self.class_weight is None:
-            return weights
-        by_class = compute_sample_weight(self.class_weight, y)
-        return by_class if weights is None else weights * by_class

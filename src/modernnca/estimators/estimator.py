@@ -141,8 +141,9 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         Validation rows (`validation_fraction`, or `eval_set`) decide when to stop;
         while the networks learn, nothing else is learned from them. Afterwards, with
         refit="remember", the networks are fine-tuned on all rows, which all join the
-        memory; with refit="full" everything is learned anew from all rows. Ctrl-C ends
-        the fit early, with the best model so far; pressed twice, it gives up.
+        memory; with refit="full" everything is retrained from scratch on all rows.
+        Ctrl-C ends the fit early, with the best model so far; pressed twice, it gives
+        up.
 
         Args:
             X: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
@@ -153,11 +154,11 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         check_arguments(self)
         device, budget = choose_device(self.device), Budget(self.time_limit)
         with interruptible(budget):
-            data = read_examples(X, y, sample_weight, weigh=self._weigh)
+            data = read_examples(X, y, sample_weight, self.class_weight)
             preset, config = resolve(self, len(data), device)
             rng = random_state(self.random_state)
             kept, held_out = split(
-                data, eval_set, config, rng, task=self._task, weigh=self._weigh
+                data, eval_set, config, rng, self._task, self.class_weight
             )
             seeds = draw_seeds(rng)
             prep = prepare(kept, held_out, config, self._task, seeds[0])
@@ -234,10 +235,6 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         ]
         self.best_epochs_ = [history.best_epoch for history in histories]
         self.ended_ = [history.ended for history in histories]
-
-    def _weigh(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        """The weight of each row."""
-        return weights
 
     def tune(
         self,

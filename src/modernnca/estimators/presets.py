@@ -107,8 +107,9 @@ PRESETS: dict[str, ModernNCAConfig] = {
 def choose_preset(n_rows: int, task: Task, device: torch.device) -> str:
     """What `preset=None` means: it depends on the rows, the task and the device.
 
-    On a CPU, "fast" for more than 20,000 rows, else "default". On a GPU, "best" for
-    classification and "default" for regression, where more networks gain little.
+    On a CPU, "fast" for more than 20,000 rows, else "default". On a CUDA GPU, "best"
+    for classification and "default" for regression, where more networks gain little. On
+    other devices (MPS), "default".
 
     >>> choose_preset(30_000, "classification", torch.device("cpu"))
     'fast'

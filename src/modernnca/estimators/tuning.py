@@ -61,7 +61,7 @@ class TrialScore:
     metric: Metric
 
     def __call__(self, options: dict[str, Any], report: Report) -> float:
-        """Fit one model; the first network reports its epochs."""
+        """Fit one model; an epoch is reported by the first network that reaches it."""
         last = 0
 
         def callback(epoch: Epoch) -> None:
@@ -106,10 +106,10 @@ def tune_model(
     limit = math.inf if asked.time_limit is None else asked.time_limit
     seed, data = _seed_of(model, asked.storage), (X, y, sample_weight, eval_set)
     subject = _subject(model, seed, max_seconds=limit / 2)
-    preset, config = resolve(subject, 0, choose_device(subject.device))
-    space = _space_of(subject, preset, asked.space)
     metric = _metric_of(subject, asked.metric)
     whole, valid = _validation_rows(subject, data)
+    preset, config = resolve(subject, len(whole), choose_device(subject.device))
+    space = _space_of(subject, preset, asked.space)
     with _progress(asked.trials, limit, metric, shown=model.verbose > 0) as on_trial:
         found = search(
             TrialScore(subject, data, valid, metric),
@@ -201,11 +201,11 @@ def _validation_rows(
 ) -> tuple[RawExamples, RawExamples]:
     """All rows given, and the validation rows that each fit with this seed draws."""
     X, y, sample_weight, eval_set = data
-    whole = read_examples(X, y, sample_weight, weigh=model._weigh)
+    whole = read_examples(X, y, sample_weight, model.class_weight)
     _, config = resolve(model, len(whole), choose_device(model.device))
     rng = random_state(model.random_state)
-    weigh = model._weigh
-    _, valid = split(whole, eval_set, config, rng, task=model._task, weigh=weigh)
+    task, weights = model._task, model.class_weight
+    _, valid = split(whole, eval_set, config, rng, task, weights)
     if valid is None:
         raise ValueError(
             "There are no validation rows to judge trials by; give an eval_set, or at "

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from modernnca.estimators.config import ModernNCAConfig
-from modernnca.table.raw_examples import RawExamples, Weigh, read_eval_set
+from modernnca.table.raw_examples import RawExamples, read_eval_set
 from modernnca.table.split import VALIDATION_SPLITS, hold_out, hold_out_late
 from modernnca.table.targets import TARGETS, Task
 from modernnca.table.time_column import learn_times
@@ -16,14 +16,13 @@ def split(
     eval_set: Any,
     config: ModernNCAConfig,
     rng: np.random.RandomState,
-    *,
     task: Task,
-    weigh: Weigh,
+    class_weight: Any = None,
 ) -> tuple[RawExamples, RawExamples | None]:
     """Training rows and validation rows; None if too few rows are given for any."""
     target = TARGETS[task]().fit(data.y)  # raises if the target does not suit the task
     if eval_set is not None:
-        valid = read_eval_set(eval_set, data, weigh=weigh)
+        valid = read_eval_set(eval_set, data, class_weight)
         given, n_columns = len(valid.table.columns), len(data.table.columns)
         if given != n_columns and not (valid.table.named and data.table.named):
             raise ValueError(

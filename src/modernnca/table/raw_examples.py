@@ -1,17 +1,15 @@
 """Raw rows with their targets, weights and row numbers, as given to `fit`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from modernnca.table.schema import RawTable, Schema, conform, read_table
 from modernnca.table.targets import read_target
-
-Weigh = Callable[[np.ndarray, np.ndarray | None], np.ndarray | None]
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,10 @@ class RawExamples:
         return RawExamples(table, self.y[rows], weights, self.index[rows])
 
 
-def read_examples(X: Any, y: Any, sample_weight: Any, *, weigh: Weigh) -> RawExamples:
-    """Read and check what was given to `fit`; rows of zero weight are left out.
-
-    `weigh` turns targets and sample weights into the weights of the rows.
-    """
+def read_examples(
+    X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
+) -> RawExamples:
+    """Read and check what was given to `fit`; rows of zero weight are left out."""
     table, y = read_table(X), read_target(y)
     check_consistent_length(range(len(table)), y)
     if len(table) < 2:
@@ -53,10 +50,22 @@ def read_examples(X: Any, y: Any, sample_weight: Any, *, weigh: Weigh) -> RawExa
     rows = RawExamples(table, y, weights, np.arange(len(table)))
     if weights is not None and not weights.all():
         rows = rows.take(np.flatnonzero(weights))
-    return replace(rows, weights=weigh(rows.y, rows.weights))
+    return replace(rows, weights=_with_classes(rows.y, rows.weights, class_weight))
 
 
-def read_eval_set(eval_set: Any, rows: RawExamples, *, weigh: Weigh) -> RawExamples:
+def _with_classes(
+    y: np.ndarray, weights: np.ndarray | None, class_weight: Any
+) -> np.ndarray | None:
+    """The weights of rows, times those of their classes."""
+    if class_weight is None:
+        return weights
+    by_class: np.ndarray = compute_sample_weight(class_weight, y)
+    return by_class if weights is None else weights * by_class
+
+
+def read_eval_set(
+    eval_set: Any, rows: RawExamples, class_weight: Any = None
+) -> RawExamples:
     """Read and check validation rows; they are numbered after the rows of `fit`."""
     if not (isinstance(eval_set, tuple | list) and len(eval_set) == 2):
         raise ValueError(
@@ -67,7 +76,7 @@ def read_eval_set(eval_set: Any, rows: RawExamples, *, weigh: Weigh) -> RawExamp
     check_consistent_length(range(len(table)), y)
     weights = None if rows.weights is None else np.ones(len(y))
     index = rows.index.max() + 1 + np.arange(len(y))
-    return RawExamples(table, y, weigh(y, weights), index)
+    return RawExamples(table, y, _with_classes(y, weights, class_weight), index)
 
 
 def concatenate_raw(

@@ -67,6 +67,7 @@ class TrainingConfig(Config):
         Number(0, integer=True, also=(math.inf,)),
         "Epochs without a better score before training stops; inf never stops.",
     )
+    # PAPER: the public code takes the later of equal epochs; so does preset="paper".
     tie_break: str = option(
         "loss",
         OneOf(TIE_BREAKS),

@@ -26,7 +26,7 @@ def standing_table(evidence: Evidence, group: str) -> Table:
         Column("method", "Variant"),
         Column("rank", "Rank here", fixed(2), "With a 95 % interval", ("low", "high")),
     ]
-    datasets = f"{n} datasets here"
+    datasets = f"{n} dataset{'s' * (n != 1)} here"
     if printed is not None:
         datasets += f", {printed.n_tables} in the paper"
         columns.append(Column("paper", "Rank in the paper", fixed(3)))
