@@ -152,5 +152,6 @@ def test_the_loss_adds_the_error_of_the_row_rebuilt_from_its_class():
 
 
 def test_it_is_for_classes_only():
-    with pytest.raises(ValueError, match="TabCaps does not know the task 'regression'"):
+    message = "TabCaps does not support the task 'regression'"
+    with pytest.raises(ValueError, match=message):
         peer("tabcaps").build("regression", seed=0)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from modernnca.core.rows import Rows
-from modernnca.lab.peers.card import Peer, imported
+from modernnca.lab.peers.card import Peer, import_extra
 from modernnca.lab.peers.inputs import Flat
 from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.lab.peers.supervised import Supervised
@@ -26,7 +26,7 @@ class TabM(nn.Module):
         dropout: float,
     ) -> None:
         super().__init__()
-        tabm = imported("tabm", extra="peers")
+        tabm = import_extra("tabm", extra="peers")
         self.n_members = n_members
         self.flat = Flat(shape)
         self.nets = nn.Sequential(
