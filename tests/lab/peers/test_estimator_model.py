@@ -11,7 +11,7 @@ from modernnca.lab.peers import peer
 from modernnca.lab.peers.peer_files import load
 
 
-def some_table(n_rows=60, seed=0):
+def make_table(n_rows=60, seed=0):
     rng = np.random.RandomState(seed)
     X = rng.randn(n_rows, 4)
     return X, np.where(X[:, 0] * X[:, 1] > 0, "same", "other"), X[:, 0] + 100
@@ -23,7 +23,7 @@ def fit(name, task, X, y, *, eval_set=None, **settings):
 
 
 def test_a_time_limit_that_suffices_does_not_change_a_forest():
-    X, labels, _ = some_table()
+    X, labels, _ = make_table()
     at_once = fit("random-forest", "binclass", X, labels, n_estimators=45)
     limited = fit(
         "random-forest", "binclass", X, labels, n_estimators=45, time_limit=1e6
@@ -34,7 +34,7 @@ def test_a_time_limit_that_suffices_does_not_change_a_forest():
 
 @pytest.mark.parametrize("task", ["binclass", "regression"])
 def test_a_forest_predicts_the_same_as_scikit_learn(task):
-    X, labels, numbers = some_table()
+    X, labels, numbers = make_table()
     y = numbers if task == "regression" else labels
     model = fit("random-forest", task, X, y, n_estimators=30)
     forest = RandomForestRegressor if task == "regression" else RandomForestClassifier
@@ -46,7 +46,7 @@ def test_a_forest_predicts_the_same_as_scikit_learn(task):
 
 
 def test_a_forest_without_time_grows_its_first_trees():
-    X, labels, _ = some_table()
+    X, labels, _ = make_table()
     model = fit(
         "random-forest", "binclass", X, labels, n_estimators=500, time_limit=1e-9
     )
@@ -54,7 +54,7 @@ def test_a_forest_without_time_grows_its_first_trees():
 
 
 def test_a_forest_with_an_index_out_of_range_is_rejected(tmp_path):
-    X, labels, _ = some_table()
+    X, labels, _ = make_table()
     path = tmp_path / "forest"
     fit("random-forest", "binclass", X, labels, n_estimators=3).save(path)
     tree = read_tree(path)
@@ -79,14 +79,14 @@ def test_many_levels_give_a_sparse_matrix_that_survives_saving(name, tmp_path):
 
 
 def test_there_are_no_more_neighbors_than_rows():
-    X, labels, _ = some_table(8)
+    X, labels, _ = make_table(8)
     p = fit("knn", "binclass", X, labels, n_neighbors=50, weights="uniform")
     shares = [(labels == label).mean() for label in p.classes_]
     assert np.allclose(p.predict_proba(X), [shares] * 8)
 
 
 def test_a_softmax_of_margins_ranks_as_the_margins_do():
-    X, labels, _ = some_table()
+    X, labels, _ = make_table()
     model = fit("svm", "binclass", X, labels)
     margins = model.model.decision_function(model.encoder.transform(X))
     p = model.predict_proba(X)
@@ -109,7 +109,7 @@ def boosted(request):
 
 def test_boosting_stops_early_by_the_eval_set(boosted):
     name, steps, count = boosted
-    X, labels, _ = some_table(200)
+    X, labels, _ = make_table(200)
     inverted = np.where(labels == "same", "other", "same")
     settings = {steps: 300}
     right = fit(name, "binclass", X, labels, eval_set=(X, labels), **settings)
@@ -121,7 +121,7 @@ def test_a_tight_time_limit_gives_few_trees_and_a_loose_one_changes_nothing(
     boosted,
 ):
     name, steps, count = boosted
-    X, _, numbers = some_table(200)
+    X, _, numbers = make_table(200)
     settings = {steps: 60}
     free = fit(name, "regression", X, numbers, **settings)
     loose = fit(name, "regression", X, numbers, time_limit=1e6, **settings)
@@ -132,7 +132,7 @@ def test_a_tight_time_limit_gives_few_trees_and_a_loose_one_changes_nothing(
 
 def test_boosting_accepts_few_rows(boosted):
     name, steps, _ = boosted
-    X, labels, _ = some_table(4)
+    X, labels, _ = make_table(4)
     labels[:2] = "same", "other"
     model = fit(name, "binclass", X, labels, **{steps: 5})
     assert model.predict_proba(X).shape == (4, 2)
@@ -142,7 +142,7 @@ def test_boosting_accepts_few_rows(boosted):
 @pytest.mark.parametrize("task", ["binclass", "regression"])
 def test_refitting_uses_all_rows_and_the_best_number_of_rounds(name, task):
     pytest.importorskip(name)
-    X, labels, numbers = some_table(300)
+    X, labels, numbers = make_table(300)
     X = pd.DataFrame(X, columns=list("abcd")).assign(
         e=np.where(X[:, 3] > 0, "up", "down")
     )
