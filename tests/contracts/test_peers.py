@@ -1,4 +1,4 @@
-"""What holds for every peer in PEERS; a new one is tested once listed."""
+"""The contract of every method in PEERS; a new one is tested once it is listed."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from modernnca.lab.peers import PEERS, peer
 from modernnca.lab.peers.card import TASKS
 from modernnca.lab.peers.peer_files import load
 
-# Settings by which methods without epochs learn little, or without end.
+# The setting for the number of steps, of methods without epochs.
 STEPS = {
     "random-forest": "n_estimators",
     "xgboost": "n_estimators",
@@ -25,7 +25,7 @@ STEPS = {
     "catboost": "iterations",
 }
 WITHOUT_STEPS = ("knn", "svm")
-# Sizes that are enough to learn what is learned here.
+# Sizes that suffice for these tests.
 SMALL = {
     "d": 64,
     "d_layer": 64,
@@ -39,12 +39,12 @@ SMALL = {
     "n_members": 2,
     "n_trees": 128,
 }
-# Rates at which single methods learn in few steps.
+# Learning rates of methods that need another one to learn in few steps.
 RATES = {"node": 0.03, "danets": 0.008, "saint": 0.001}
-WITHOUT_CHANCE = ("knn", "svm")
+DETERMINISTIC = ("knn", "svm")
 LINEAR = ("svm", "nca")
-# The presets of this package's own methods, whose cards name no defaults.
-OWN = {
+# The presets of this package's own methods, whose cards have no defaults.
+PRESET_OF = {
     "modernnca": "default",
     "modernnca-paper": "paper",
     "l-nca": "linear",
@@ -70,19 +70,19 @@ def card(request):
 @pytest.fixture(scope="module", params=TASKS)
 def task(card, request):
     if request.param not in card.tasks:
-        pytest.skip(f"{card.title} is not for {request.param}")
+        pytest.skip(f"{card.title} does not support {request.param}")
     return request.param
 
 
 @pytest.fixture(params=["multiclass", "regression"])
-def either(card, request):
+def learned_task(card, request):
     if request.param not in card.tasks:
-        pytest.skip(f"{card.title} is not for {request.param}")
+        pytest.skip(f"{card.title} does not support {request.param}")
     return request.param
 
 
 def build(card, task, n_steps=2, *, seed=0, report=None, **settings):
-    """A model that learns for a few steps; what only nets know is for nets only."""
+    """A model with few steps; methods without epochs ignore other settings."""
     if card.name in STEPS:
         settings = {STEPS[card.name]: min(n_steps * 5, 400)}
     elif card.name in WITHOUT_STEPS:
@@ -93,7 +93,7 @@ def build(card, task, n_steps=2, *, seed=0, report=None, **settings):
 
 
 def mixed_table(n_rows=80, seed=0):
-    """Numbers, few numbers, text and booleans, all but one with gaps."""
+    """Numbers, few-valued numbers, text and booleans; one column has no gaps."""
     rng = np.random.RandomState(seed)
     X = pd.DataFrame(
         {
@@ -110,7 +110,7 @@ def mixed_table(n_rows=80, seed=0):
 
 
 def target(task, signal, n_classes=10):
-    """The signal (N,) as numbers, or as labels of about equal share."""
+    """The signal (N,) as numbers, or as about equally frequent labels."""
     if task == "regression":
         return signal * 10 + 1000
     n_classes = 2 if task == "binclass" else n_classes
@@ -118,7 +118,7 @@ def target(task, signal, n_classes=10):
     return LABELS[ranks * n_classes // len(signal)]
 
 
-def answers(model, X):
+def outputs(model, X):
     """Probabilities (B, V), or numbers (B, 1)."""
     if hasattr(model, "classes_"):
         return model.predict_proba(X)
@@ -130,14 +130,14 @@ def close(left, right):
     return np.allclose(left / size, right / size, rtol=1e-4, atol=1e-6)
 
 
-def fit_any(card, task, X, signal, **settings):
-    """Fit without an eval_set, and check the form of what is predicted."""
+def fit_and_check(card, task, X, signal, **settings):
+    """Fit without an eval_set, and check the format of the predictions."""
     y = target(task, signal)
-    return check_form(build(card, task, **settings).fit(X, y), task, X, y)
+    return check_format(build(card, task, **settings).fit(X, y), task, X, y)
 
 
-def check_form(model, task, X, y):
-    found = answers(model, X)
+def check_format(model, task, X, y):
+    found = outputs(model, X)
     assert np.isfinite(found).all()
     predicted = model.predict(X)
     assert predicted.shape == (len(X),)
@@ -153,7 +153,7 @@ def check_form(model, task, X, y):
     return model
 
 
-# One model fitted on a mixed table.
+# One model, fitted on a mixed table.
 
 
 @pytest.fixture(scope="module")
@@ -161,26 +161,24 @@ def fitted(card, task):
     X = mixed_table()
     signal = X["whole"].to_numpy()
     before = torch.get_rng_state(), str(np.random.get_state()), random.getstate()
-    model = fit_any(card, task, X, signal)
+    model = fit_and_check(card, task, X, signal)
     assert torch.equal(before[0], torch.get_rng_state())
     assert before[1:] == (str(np.random.get_state()), random.getstate())
     return model
 
 
-def test_it_fits_mixed_columns_with_gaps_and_leaves_global_randomness_alone(
-    fitted, task
-):
+def test_it_fits_mixed_columns_and_does_not_change_global_random_states(fitted, task):
     X = mixed_table(n_rows=7, seed=1)
-    check_form(fitted, task, X, classes_of(task))
+    check_format(fitted, task, X, classes_of(task))
 
 
-def test_it_takes_gaps_and_levels_that_first_appear_at_prediction(fitted, task):
+def test_it_predicts_rows_with_new_missing_cells_and_levels(fitted, task):
     X = mixed_table(n_rows=6, seed=1)
     X.loc[0, "whole"] = None
     X.loc[1] = None
     X.loc[2, "text"] = "never seen"
     X.loc[3, "few"] = 17.0
-    check_form(fitted, task, X, classes_of(task))
+    check_format(fitted, task, X, classes_of(task))
 
 
 def classes_of(task):
@@ -189,33 +187,33 @@ def classes_of(task):
 
 def test_the_prediction_of_a_row_does_not_depend_on_other_rows_or_their_order(fitted):
     X = mixed_table(n_rows=12, seed=1)
-    found = answers(fitted, X)
+    found = outputs(fitted, X)
     order = np.random.RandomState(0).permutation(12)
-    assert close(answers(fitted, X.iloc[order]), found[order])
-    assert close(answers(fitted, X.iloc[:5]), found[:5])
+    assert close(outputs(fitted, X.iloc[order]), found[order])
+    assert close(outputs(fitted, X.iloc[:5]), found[:5])
     for row in (0, 7):
-        assert close(answers(fitted, X.iloc[[row]]), found[[row]])
+        assert close(outputs(fitted, X.iloc[[row]]), found[[row]])
     repeated = X.iloc[[3] * 20]
-    assert close(answers(fitted, repeated), found[[3] * 20])
-    assert close(answers(fitted, X), found)  # predicting changes nothing
+    assert close(outputs(fitted, repeated), found[[3] * 20])
+    assert close(outputs(fitted, X), found)  # predicting does not change the model
 
 
-def test_it_is_the_same_after_saving_and_loading(fitted, tmp_path, monkeypatch):
+def test_a_loaded_model_predicts_the_same(fitted, tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a pickle was read")
 
     X = mixed_table(n_rows=12, seed=1)
-    expected = answers(fitted, X)
+    expected = outputs(fitted, X)
     path = tmp_path / "model"
     fitted.save(path)
     for name in ("load", "loads", "Unpickler", "_Unpickler"):
         monkeypatch.setattr(pickle, name, refuse)
     again = load(path, device="cpu")
-    assert np.array_equal(answers(again, X), expected)
+    assert np.array_equal(outputs(again, X), expected)
     assert np.array_equal(again.predict(X), fitted.predict(X))
 
 
-def test_a_table_without_numbers_is_saved_too(card, tmp_path):
+def test_a_model_of_a_table_without_numbers_can_be_saved(card, tmp_path):
     task = card.tasks[0]
     X = np.random.RandomState(0).choice(list("abc"), (40, 3)).astype(object)
     y = target(task, np.arange(40.0))
@@ -225,53 +223,53 @@ def test_a_table_without_numbers_is_saved_too(card, tmp_path):
     assert np.array_equal(again.predict(X), fitted.predict(X))
 
 
-def test_its_file_holds_arrays_and_plain_text_only(fitted, tmp_path):
+def test_a_file_holds_no_pickle(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     content = (tmp_path / "model").read_bytes()
     n_bytes = int.from_bytes(content[:8], "little")
     assert json.loads(content[8 : 8 + n_bytes])["__metadata__"]["kind"] == "modernnca"
     for trace in (b"sklearn.", b"numpy._core", b"numpy.core", b"cnumpy"):
-        assert trace not in content, "a pickle names the classes that it holds"
+        assert trace not in content, "a pickle names its classes"
 
 
 # Randomness.
 
 
-def test_the_seed_alone_decides(card):
+def test_equal_seeds_give_equal_models(card):
     task = card.tasks[-1]
     X = mixed_table()
     y = target(task, X["whole"].to_numpy() + 300 * np.random.RandomState(1).randn(80))
-    found = [answers(build(card, task, seed=s).fit(X, y), X) for s in (3, 3, 4)]
+    found = [outputs(build(card, task, seed=s).fit(X, y), X) for s in (3, 3, 4)]
     assert np.array_equal(found[0], found[1])
-    if card.name not in WITHOUT_CHANCE:
+    if card.name not in DETERMINISTIC:
         assert not np.array_equal(found[0], found[2])
 
 
 # Narrow and small tables.
 
 
-def test_it_takes_a_single_column_of_numbers(card, task):
+def test_it_accepts_a_single_column_of_numbers(card, task):
     x = np.random.RandomState(0).randn(40, 1)
-    fit_any(card, task, x, x[:, 0])
+    fit_and_check(card, task, x, x[:, 0])
 
 
-def test_it_takes_columns_of_categories_only(card, task):
+def test_it_accepts_categorical_columns_only(card, task):
     X = mixed_table()[["text", "flag"]]
-    fit_any(card, task, X, np.random.RandomState(0).randn(80))
+    fit_and_check(card, task, X, np.random.RandomState(0).randn(80))
 
 
-def test_it_takes_a_last_batch_of_one_row(card, task):
+def test_it_accepts_a_last_batch_of_one_row(card, task):
     X = mixed_table(33)
     y = target(task, X["whole"].to_numpy(), n_classes=3)
     model = build(card, task, batch_size=16)
-    check_form(model.fit(X, y, eval_set=(X[-9:], y[-9:])), task, X, y)
+    check_format(model.fit(X, y, eval_set=(X[-9:], y[-9:])), task, X, y)
 
 
-# What it learns.
+# Learning.
 
 
 def easy_table(n_rows, seed=0):
-    """Five columns; two numbers and a level decide."""
+    """Five columns; the target depends on two numbers and a level."""
     rng = np.random.RandomState(seed)
     X = pd.DataFrame(rng.randn(n_rows, 4), columns=list("abcd"))
     X["e"] = rng.choice(["low", "high"], n_rows)
@@ -279,10 +277,10 @@ def easy_table(n_rows, seed=0):
 
 
 def settings_to_learn(card):
-    """A smaller net and a faster rate than by default: a test may take few steps."""
+    """A smaller network and a higher learning rate than by default: few steps do."""
     defaults = card.defaults
-    if card.name in OWN:
-        preset = PRESETS[OWN[card.name]]
+    if card.name in PRESET_OF:
+        preset = PRESETS[PRESET_OF[card.name]]
         defaults = {name: getattr(preset, name) for name in card.space}
     sizes = {
         name: min(defaults[name], size)
@@ -293,8 +291,8 @@ def settings_to_learn(card):
     return {"learning_rate": RATES.get(card.name, rate), **sizes}
 
 
-def test_it_beats_the_constant_clearly_on_an_easy_table(card, either):
-    task = either
+def test_it_clearly_beats_a_constant_on_an_easy_table(card, learned_task):
+    task = learned_task
     X, signal = easy_table(320)
     y = target(task, signal, n_classes=3)
     parts = slice(0, 160), slice(160, 220), slice(220, 320)
@@ -303,8 +301,8 @@ def test_it_beats_the_constant_clearly_on_an_easy_table(card, either):
     model.fit(*train, eval_set=valid)
     predicted = model.predict(test[0])
     if task == "regression":
-        rest = np.square(predicted - test[1]).mean() / test[1].var()
-        assert rest < 0.5  # of the constant's squared error
+        ratio = np.square(predicted - test[1]).mean() / test[1].var()
+        assert ratio < 0.5  # relative to the error of a constant
     else:
         assert (predicted == test[1]).mean() > 0.6
         p = model.predict_proba(test[0])
@@ -314,18 +312,18 @@ def test_it_beats_the_constant_clearly_on_an_easy_table(card, either):
 
 
 class LearnedError(Exception):
-    """It has learned what it should learn."""
+    """The model has reached its aim."""
 
 
-def test_it_can_memorize_64_rows(card, either):
-    task = either
+def test_it_can_memorize_64_rows(card, learned_task):
+    task = learned_task
     if card.name in LINEAR:
         pytest.skip("a linear method cannot memorize noise")
     rng = np.random.RandomState(0)
     X = pd.DataFrame(rng.randn(64, 8)).add_prefix("x")
     y = target(task, rng.randn(64), n_classes=3)
     y = (y - y.mean()) / y.std() if task == "regression" else y
-    aim = -0.6 if task == "regression" else 0.9  # the constant has -1
+    aim = -0.6 if task == "regression" else 0.9  # a constant has -1
 
     def report(step, score):
         if score > aim:
@@ -344,7 +342,7 @@ def test_it_can_memorize_64_rows(card, either):
         assert (predicted == y).mean() > aim
 
 
-def test_it_keeps_a_time_limit(card):
+def test_it_respects_a_time_limit(card):
     task = card.tasks[-1]
     X, signal = easy_table(400)
     y = target(task, signal, n_classes=3)
@@ -356,5 +354,5 @@ def test_it_keeps_a_time_limit(card):
     model = card.build(task, seed=0, settings=settings)
     began = time.monotonic()
     model.fit(X, y, eval_set=(X, y))
-    assert time.monotonic() - began < 10  # a busy machine may be slow at one step
-    check_form(model, task, X, y)
+    assert time.monotonic() - began < 10  # one step may be slow on a busy machine
+    check_format(model, task, X, y)

@@ -1,4 +1,4 @@
-"""Rows and shapes for the tests of nets."""
+"""Rows and shapes for the tests of networks."""
 
 import torch
 
@@ -6,8 +6,8 @@ from modernnca.core.rows import Rows
 from modernnca.lab.peers.net_model import TableShape
 
 
-def some_rows(n_rows=6, *, n_numbers=3, n_plain=1, levels=(2, 3), d_out=2, seed=0):
-    """Rows of all kinds, and their shape; the last row has no known level."""
+def make_rows(n_rows=6, *, n_numbers=3, n_plain=1, levels=(2, 3), d_out=2, seed=0):
+    """Rows with columns of all kinds, and their shape; the last has unknown levels."""
     generator = torch.Generator().manual_seed(seed)
     starts = torch.tensor([0, *levels]).cumsum(0)[:-1]
     codes = torch.stack(
@@ -24,7 +24,7 @@ def some_rows(n_rows=6, *, n_numbers=3, n_plain=1, levels=(2, 3), d_out=2, seed=
 
 
 def onehot(rows, levels):
-    """One-hot codes by the slow way, (B, n_levels)."""
+    """One-hot codes by loops, (B, n_levels)."""
     out = torch.zeros(len(rows.codes), sum(levels))
     for row, codes in enumerate(rows.codes.tolist()):
         for code in codes:

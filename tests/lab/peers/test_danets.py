@@ -1,25 +1,25 @@
-"""DANets' abstract layer against its formula, group by group."""
+"""DANets: the abstract layer against its formula, group by group."""
 
 import torch
-from tests.lab.peers.shapes import some_rows
+from tests.lab.peers.shapes import make_rows
 from torch import nn
 
 from modernnca.lab.peers.danets import AbstractLayer, DANet
 
 
-def a_layer(d_in=6, d_out=3, n_groups=4):
+def make_layer(d_in=6, d_out=3, n_groups=4):
     torch.manual_seed(0)
     return AbstractLayer(d_in, d_out, n_groups=n_groups, n_ghost=256)
 
 
-def a_danet(shape, **sizes):
+def make_danet(shape, **sizes):
     torch.manual_seed(0)
     chosen = {"n_layers": 6, "d_block": 8, "dropout": 0.0, "n_groups": 2}
     return DANet(shape, **{**chosen, "n_ghost": 256, **sizes})
 
 
-def test_masks_are_sparse_shares_of_the_columns():
-    masks = a_layer(d_in=200, n_groups=5).masks()
+def test_masks_are_sparse_and_sum_to_one():
+    masks = make_layer(d_in=200, n_groups=5).masks()
     assert masks.shape == (5, 200)
     assert torch.allclose(masks.sum(1), torch.ones(5), atol=1e-5)
     assert (masks >= 0).all()
@@ -27,8 +27,8 @@ def test_masks_are_sparse_shares_of_the_columns():
     assert not torch.equal(masks[0] > 0, masks[1] > 0)
 
 
-def test_a_group_does_not_see_columns_outside_its_mask():
-    layer = a_layer(n_groups=1).eval()
+def test_a_group_ignores_columns_outside_its_mask():
+    layer = make_layer(n_groups=1).eval()
     with torch.no_grad():
         layer.choice.copy_(torch.tensor([[5.0, 5.0, 0.0, 0.0, 0.0, 0.0]]))
     x = torch.randn(4, 6)
@@ -40,18 +40,18 @@ def test_a_group_does_not_see_columns_outside_its_mask():
 
 
 def test_it_is_the_sum_of_gated_groups():
-    layer = a_layer(d_in=6, d_out=3, n_groups=4)
+    layer = make_layer(d_in=6, d_out=3, n_groups=4)
     x = torch.randn(10, 6)
     expected = torch.zeros(10, 3)
     for mask, weight in zip(layer.masks(), layer.weight, strict=True):
-        group = nn.BatchNorm1d(6)((x * mask) @ weight.T)  # of this group's numbers
+        group = nn.BatchNorm1d(6)((x * mask) @ weight.T)
         gate, value = group[:, :3], group[:, 3:]
         expected += (torch.sigmoid(gate) * value).clamp(min=0)
     assert torch.allclose(layer(x), expected, atol=1e-5)
 
 
 def test_it_is_a_grouped_convolution_of_masked_columns():
-    layer = a_layer(d_in=6, d_out=3, n_groups=4).eval()
+    layer = make_layer(d_in=6, d_out=3, n_groups=4).eval()
     x = torch.randn(5, 6)
     masked = torch.einsum("gd,bd->bgd", layer.masks(), x).reshape(5, 24, 1)
     weight = layer.weight.reshape(24, 6, 1)
@@ -61,15 +61,15 @@ def test_it_is_a_grouped_convolution_of_masked_columns():
     assert torch.allclose(layer(x), expected, atol=1e-5)
 
 
-def test_every_block_sees_the_raw_columns():
-    rows, shape = some_rows(n_rows=20)
-    net = a_danet(shape).eval()
+def test_every_block_has_a_shortcut_from_the_raw_columns():
+    rows, shape = make_rows(n_rows=20)
+    net = make_danet(shape).eval()
     raw = net.flat(rows)
     x = raw
     for block in net.blocks:
         first, second = block.main
-        beside = block.shortcut[1](raw)
-        x = nn.functional.leaky_relu(second(first(x)) + beside, 0.01)
+        shortcut = block.shortcut[1](raw)
+        x = nn.functional.leaky_relu(second(first(x)) + shortcut, 0.01)
     assert len(net.blocks) == 3
     assert torch.allclose(net(rows), net.head(x), atol=1e-6)
     last = net.blocks[-1].shortcut[1]
@@ -78,8 +78,8 @@ def test_every_block_sees_the_raw_columns():
     assert not torch.allclose(net(rows), net.head(x), atol=1e-4)
 
 
-def test_what_comes_in_is_not_too_small_for_the_norm():
+def test_outputs_have_a_sensible_scale_for_any_number_of_columns():
     for d_in in (1, 10, 1000):
-        layer = a_layer(d_in=d_in)
+        layer = make_layer(d_in=d_in)
         out = layer(torch.randn(256, d_in))
         assert out.std() > 0.2

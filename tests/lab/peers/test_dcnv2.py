@@ -1,12 +1,12 @@
-"""DCNv2's cross equals the formula of its paper."""
+"""DCNv2: the cross layers equal the formula of the paper."""
 
 import torch
-from tests.lab.peers.shapes import onehot, some_rows
+from tests.lab.peers.shapes import make_rows, onehot
 
 from modernnca.lab.peers.dcnv2 import Cross, DCNv2
 
 
-def a_dcn(shape, **changes):
+def make_dcn(shape, **changes):
     sizes = {"d": 4, "n_cross": 2, "n_hidden": 2}
     return DCNv2(
         shape, **{**sizes, "cross_dropout": 0.5, "hidden_dropout": 0.5, **changes}
@@ -18,7 +18,7 @@ def test_a_cross_layer_by_hand():
     with torch.no_grad():
         cross.layers[0].weight.copy_(torch.tensor([[1.0, 2.0], [0.0, -1.0]]))
         cross.layers[0].bias.copy_(torch.tensor([0.5, 1.0]))
-    # W x + b = (3 + 2*5 + 0.5, -5 + 1) = (13.5, -4); x * that + x
+    # W x + b = (3 + 2*5 + 0.5, -5 + 1) = (13.5, -4); the output is x * (W x + b) + x
     found = cross(torch.tensor([[3.0, 5.0]]))
     assert torch.equal(found, torch.tensor([[3 * 13.5 + 3, 5 * -4 + 5]]))
 
@@ -26,14 +26,14 @@ def test_a_cross_layer_by_hand():
 def test_cross_layers_equal_the_formula():
     torch.manual_seed(0)
     cross = Cross(5, n_layers=3, dropout=0.0).double()
-    first = torch.randn(5).double()
-    x = first
+    x0 = torch.randn(5).double()
+    x = x0
     for layer in cross.layers:
-        numbers = [
-            first[i] * (layer.weight[i] @ x + layer.bias[i]) + x[i] for i in range(5)
+        crossed = [
+            x0[i] * (layer.weight[i] @ x + layer.bias[i]) + x[i] for i in range(5)
         ]
-        x = torch.stack(numbers)
-    assert torch.allclose(cross(first[None])[0], x, atol=1e-12)
+        x = torch.stack(crossed)
+    assert torch.allclose(cross(x0[None])[0], x, atol=1e-12)
 
 
 def test_the_degree_grows_by_one_with_each_layer():
@@ -46,10 +46,10 @@ def test_the_degree_grows_by_one_with_each_layer():
     assert values.diff(n=4).abs().max() > 1e-6
 
 
-def test_both_ways_see_the_mixed_columns_and_the_head_sees_both():
+def test_cross_and_deep_read_the_linear_layer_and_the_head_reads_both():
     torch.manual_seed(0)
-    rows, shape = some_rows()
-    net = a_dcn(shape).eval()
+    rows, shape = make_rows()
+    net = make_dcn(shape).eval()
     mix = net.first[1]
     flat = torch.cat([rows.numbers, rows.plain, onehot(rows, shape.levels)], 1)
     x = flat @ mix.weight.T + mix.bias
@@ -63,16 +63,16 @@ def test_both_ways_see_the_mixed_columns_and_the_head_sees_both():
     assert torch.allclose(net(rows), expected, atol=1e-6)
 
 
-def test_it_drops_products_not_what_was_there():
+def test_dropout_drops_products_but_not_the_input():
     cross = Cross(3, n_layers=4, dropout=1.0).train()
     x = torch.randn(2, 3)
     assert torch.equal(cross(x), x)
 
 
-def test_a_number_far_away_counts_as_one_at_ten_deviations():
+def test_numbers_are_clipped_at_ten_standard_deviations():
     torch.manual_seed(0)
-    rows, shape = some_rows()
-    net = a_dcn(shape).eval()
+    rows, shape = make_rows()
+    net = make_dcn(shape).eval()
     far, ten = (rows._replace(numbers=rows.numbers.clone()) for _ in range(2))
     far.numbers[0, 0], ten.numbers[0, 0] = 1e4, 10.0
     assert torch.equal(net(far), net(ten))

@@ -1,4 +1,4 @@
-"""ExcelFormer: the order of columns, who hears whom, and what mixed rows weigh."""
+"""ExcelFormer: the order of columns, semi-permeable attention, and mixing."""
 
 import numpy as np
 import pytest
@@ -10,28 +10,28 @@ from modernnca.lab.peers import peer
 from modernnca.lab.peers.excelformer import (
     MIXES,
     ExcelFormer,
+    ExcelFormerLearner,
     Mixed,
-    MixLearner,
     mix_feat,
     mix_hidden,
 )
 from modernnca.lab.peers.net_model import TableShape
-from modernnca.lab.peers.supervised import Examples
+from modernnca.lab.peers.supervised import LabeledRows
 
 N_ROWS, N_CLASSES = 600, 3
 SHAPE = TableShape(n_numbers=2, n_plain=1, levels=(3,), d_out=N_CLASSES)
 
 
-def made_examples():
-    """The level tells the class, the second number almost, the others nothing."""
+def labeled_rows():
+    """The level determines the class, the second number almost; others are noise."""
     generator = torch.Generator().manual_seed(0)
     y = torch.randint(N_CLASSES, (N_ROWS,), generator=generator)
     noise = torch.randn(N_ROWS, 3, generator=generator)
     numbers = torch.stack([noise[:, 0], y + 0.4 * noise[:, 1]], 1)
-    return Examples(Rows(numbers, noise[:, 2:], y[:, None]), y)
+    return LabeledRows(Rows(numbers, noise[:, 2:], y[:, None]), y)
 
 
-def made_net(**settings):
+def make_net(**settings):
     torch.manual_seed(0)
     chosen = {
         "n_layers": 2,
@@ -46,129 +46,132 @@ def made_net(**settings):
     return ExcelFormer(SHAPE, **{**chosen, **settings})
 
 
-def made_learner(net, examples=None, criterion=cross_entropy):
-    examples = examples or made_examples()
-    return MixLearner(
+def make_learner(net, train=None, criterion=cross_entropy):
+    train = train or labeled_rows()
+    return ExcelFormerLearner(
         net,
-        examples,
-        examples,
+        train,
+        train,
         criterion=criterion,
-        judge=lambda answers: (0.0, 0.0),
+        evaluate=lambda outputs: (0.0, 0.0),
         generator=torch.Generator().manual_seed(0),
     )
 
 
-def test_columns_are_ordered_by_what_they_tell_of_the_target():
-    net = made_net()
-    made_learner(net)
+def test_columns_are_ordered_by_mutual_information():
+    net = make_net()
+    make_learner(net)
     assert net.order.tolist()[:2] == [3, 1]
     assert net.share.sum().item() == pytest.approx(1)
     assert net.share[0] > net.share[1] > 10 * net.share[2]
-    rows = made_examples().rows
+    rows = labeled_rows().rows
     level = net.signal(rows)[:, 3] * net.gate(rows)[:, 3].tanh()
     torch.testing.assert_close(net.tokens(rows)[:, 0], level)
 
 
-def test_a_column_hears_only_more_telling_ones():
-    layers = made_net().layers
+def test_a_column_attends_only_to_more_informative_ones():
+    layers = make_net().layers
     torch.manual_seed(0)
     tokens = torch.randn(1, 4, 16, requires_grad=True)
-    heard = tokens
+    outputs = tokens
     for layer in layers:
-        heard = layer(heard, causal=True)
+        outputs = layer(outputs, causal=True)
     for place in range(4):
-        (moved,) = torch.autograd.grad(
-            heard[0, place].square().sum(), tokens, retain_graph=True
+        (gradient,) = torch.autograd.grad(
+            outputs[0, place].square().sum(), tokens, retain_graph=True
         )
-        reaches = moved.abs().sum(-1)[0] > 0
-        assert reaches.tolist() == [other <= place for other in range(4)]
+        attended = gradient.abs().sum(-1)[0] > 0
+        assert attended.tolist() == [other <= place for other in range(4)]
 
 
-def test_less_telling_columns_never_reach_more_telling_ones_in_the_net():
-    net = made_net().eval()
-    made_learner(net)
-    rows = made_examples().rows.take(slice(0, 5))
-    last = rows.numbers.clone()
-    column = int(net.order[2:].min())  # a number, or a plain one
+def test_less_informative_columns_do_not_change_the_tokens_of_others():
+    net = make_net().eval()
+    make_learner(net)
+    rows = labeled_rows().rows.take(slice(0, 5))
+    numbers = rows.numbers.clone()
+    column = int(net.order[2:].min())  # a number, or a plain column
     assert column in (0, 2)
     changed = (
-        rows._replace(numbers=last + torch.tensor([1.0, 0.0]))
+        rows._replace(numbers=numbers + torch.tensor([1.0, 0.0]))
         if column == 0
         else rows._replace(plain=rows.plain + 1)
     )
     place = net.order.tolist().index(column)
 
-    def heard(rows):
+    def outputs(rows):
         tokens = net.tokens(rows)
         for layer in net.layers:
             tokens = layer(tokens, causal=True)
         return tokens
 
-    before, after = heard(rows), heard(changed)
+    before, after = outputs(rows), outputs(changed)
     torch.testing.assert_close(after[:, :place], before[:, :place])
     assert not torch.allclose(after[:, place], before[:, place])
 
 
-def test_layers_begin_attenuated():
-    small, plain = made_net(init_scale=0.01), made_net()
-    for ours, theirs in zip(small.layers, plain.layers, strict=True):
+def test_initial_weights_are_attenuated():
+    small, plain = make_net(init_scale=0.01), make_net()
+    for scaled, unscaled in zip(small.layers, plain.layers, strict=True):
         torch.testing.assert_close(
-            ours.attention.tells.weight, 0.01 * theirs.attention.tells.weight
+            scaled.attention.key_value.weight,
+            0.01 * unscaled.attention.key_value.weight,
         )
-        assert torch.equal(ours.attention.out.weight, theirs.attention.out.weight)
+        assert torch.equal(scaled.attention.out.weight, unscaled.attention.out.weight)
 
 
-def test_feat_mix_keeps_the_share_of_what_its_columns_tell():
+def test_feat_mix_weights_a_row_by_the_importance_of_the_columns_it_keeps():
     torch.manual_seed(0)
     tokens = torch.arange(500.0)[:, None, None].expand(500, 4, 3)
-    share = torch.tensor([0.7, 0.2, 0.1, 0.0])
-    mixed = mix_feat(tokens, share)
+    importance = torch.tensor([0.7, 0.2, 0.1, 0.0])
+    mixed = mix_feat(tokens, importance)
     own = mixed.tokens == tokens
-    foreign = mixed.tokens == mixed.other[:, None, None]
-    assert (own | foreign).all()
-    changed = mixed.other != torch.arange(500)
+    swapped = mixed.tokens == mixed.partner[:, None, None]
+    assert (own | swapped).all()
+    changed = mixed.partner != torch.arange(500)
     kept = own[changed]
     assert (kept == kept[:, :, :1]).all()  # whole columns
-    torch.testing.assert_close(mixed.own[changed], kept[:, :, 0].float() @ share)
-    assert mixed.other.sort().values.tolist() == list(range(500))
+    expected = kept[:, :, 0].float() @ importance
+    torch.testing.assert_close(mixed.weight[changed], expected)
+    assert mixed.partner.sort().values.tolist() == list(range(500))
 
 
-def test_hidden_mix_takes_the_same_numbers_of_every_token():
+def test_hidden_mix_takes_the_same_dimensions_of_every_token():
     torch.manual_seed(0)
     tokens = torch.arange(2000.0)[:, None, None].expand(2000, 2, 64)
     mixed = mix_hidden(tokens, torch.ones(2) / 2)
-    changed = mixed.other != torch.arange(2000)
+    changed = mixed.partner != torch.arange(2000)
     kept = (mixed.tokens == tokens)[changed]
     assert torch.equal(kept[:, 0], kept[:, 1])
     kept_share = kept[:, 0].float().mean(1)
-    assert (kept_share - mixed.own[changed]).abs().mean() < 0.06
-    assert mixed.own.mean().item() == pytest.approx(0.5, abs=0.03)
-    assert mixed.own.var().item() == pytest.approx(1 / 8, abs=0.01)  # Beta(1/2, 1/2)
+    assert (kept_share - mixed.weight[changed]).abs().mean() < 0.06
+    assert mixed.weight.mean().item() == pytest.approx(0.5, abs=0.03)
+    assert mixed.weight.var().item() == pytest.approx(1 / 8, abs=0.01)  # Beta(1/2, 1/2)
 
 
-def half_mixed(tokens, share):
-    own = torch.linspace(0, 1, len(tokens))
-    return Mixed(tokens, own, torch.arange(len(tokens)).roll(1))
+def mix_by_position(tokens, importance):
+    weight = torch.linspace(0, 1, len(tokens))
+    return Mixed(tokens, weight, torch.arange(len(tokens)).roll(1))
 
 
-def test_each_row_weighs_its_two_classes_by_its_own_share():
-    net, batch = made_net(), torch.arange(8)
-    learner = made_learner(net)
-    net.mix = half_mixed
-    rows, y = learner.examples(batch)
+def test_the_classes_of_both_rows_are_weighted():
+    net, batch = make_net(), torch.arange(8)
+    learner = make_learner(net)
+    net.mix = mix_by_position
+    rows, y = learner.take(batch)
     logs = net(rows).log_softmax(1)
-    own, other = torch.linspace(0, 1, 8), y.roll(1)
-    each = [
-        -own[i] * logs[i, y[i]] - (1 - own[i]) * logs[i, other[i]] for i in range(8)
+    weight, other = torch.linspace(0, 1, 8), y.roll(1)
+    losses = [
+        -weight[i] * logs[i, y[i]] - (1 - weight[i]) * logs[i, other[i]]
+        for i in range(8)
     ]
-    torch.testing.assert_close(learner.loss(batch), torch.stack(each).mean())
+    torch.testing.assert_close(learner.loss(batch), torch.stack(losses).mean())
 
 
-def test_numbers_are_mixed_by_each_row_s_own_share():
-    shape_one = TableShape(n_numbers=2, n_plain=1, levels=(3,), d_out=1)
+def test_the_numbers_of_both_rows_are_weighted():
+    shape = TableShape(n_numbers=2, n_plain=1, levels=(3,), d_out=1)
     torch.manual_seed(0)
     net = ExcelFormer(
-        shape_one,
+        shape,
         n_layers=1,
         d_token=8,
         n_heads=2,
@@ -177,39 +180,39 @@ def test_numbers_are_mixed_by_each_row_s_own_share():
         residual_dropout=0.0,
         mix="none",
     )
-    rows, y = made_examples()
+    rows, y = labeled_rows()
 
-    def criterion(answers, goal):
-        return mse_loss(answers.squeeze(1), goal)
+    def criterion(outputs, target):
+        return mse_loss(outputs.squeeze(1), target)
 
-    learner = made_learner(net, Examples(rows, y.float()), criterion)
-    net.mix = half_mixed
-    own = torch.linspace(0, 1, 8)
-    goal = own * y[:8] + (1 - own) * y[:8].float().roll(1)
-    expected = (net(rows.take(slice(0, 8))).squeeze(1) - goal).square().mean()
+    learner = make_learner(net, LabeledRows(rows, y.float()), criterion)
+    net.mix = mix_by_position
+    weight = torch.linspace(0, 1, 8)
+    target = weight * y[:8] + (1 - weight) * y[:8].float().roll(1)
+    expected = (net(rows.take(slice(0, 8))).squeeze(1) - target).square().mean()
     torch.testing.assert_close(learner.loss(torch.arange(8)), expected)
 
 
-def test_without_a_mix_the_loss_is_the_plain_one():
-    net = made_net()
-    learner, batch = made_learner(net), torch.arange(20)
-    rows, y = learner.examples(batch)
+def test_without_mixing_the_loss_is_cross_entropy():
+    net = make_net()
+    learner, batch = make_learner(net), torch.arange(20)
+    rows, y = learner.take(batch)
     torch.testing.assert_close(learner.loss(batch), cross_entropy(net(rows), y))
 
 
-def test_unknown_mixes_are_refused():
+def test_an_unknown_mix_is_an_error():
     with pytest.raises(ValueError, match=r"'naive'.*feat, hidden, none"):
-        made_net(mix="naive")
+        make_net(mix="naive")
 
 
-def test_the_space_offers_only_what_the_heads_can_share():
+def test_in_the_search_space_n_heads_divides_d_token():
     space = peer("excelformer").space
     heads, sizes = space["n_heads"].options, space["d_token"].options
     assert all(d % n == 0 for d in sizes for n in heads)
     assert set(space["mix"].options) == set(MIXES)
 
 
-def test_the_order_is_kept_in_the_file(tmp_path):
+def test_the_file_holds_the_order(tmp_path):
     rng = np.random.RandomState(0)
     X = rng.randn(80, 4)
     model = peer("excelformer").build(

@@ -1,4 +1,4 @@
-"""NCA: each step of the ladder is a preset."""
+"""NCA: each step from NCA to L-NCA is a preset."""
 
 import pytest
 from sklearn.datasets import load_iris
@@ -8,7 +8,7 @@ from modernnca.lab.peers import peer
 
 
 @pytest.mark.parametrize("name", ["nca-v0", "nca-v2", "nca-v4"])
-def test_each_preset_learns_with_its_own_optimizer_and_rate(name):
+def test_each_preset_has_its_own_optimizer_and_learning_rate(name):
     X, y = load_iris(return_X_y=True)
     settings = {"preset": name, "max_epochs": 2}
     model = peer("nca").build("multiclass", seed=0, settings=settings).fit(X, y)
@@ -17,7 +17,7 @@ def test_each_preset_learns_with_its_own_optimizer_and_rate(name):
     assert model.config_.optimizer == PRESETS[name].optimizer
 
 
-def test_the_nca_of_2004_is_the_default():
+def test_the_default_is_the_nca_of_2004():
     X, y = load_iris(return_X_y=True)
     model = peer("nca").build("multiclass", seed=0, settings={"max_epochs": 1})
     assert model.fit(X, y).preset_ == "nca-v0"

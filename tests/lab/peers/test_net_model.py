@@ -1,4 +1,4 @@
-"""Networks behind the contract of peers: their numbers, and how they are trained."""
+"""Networks as estimators: their inputs and their training."""
 
 import numpy as np
 import pytest
@@ -21,26 +21,26 @@ def build(task="binclass", **settings):
     return peer("mlp").build(task, seed=0, settings=chosen)
 
 
-def numbers_seen(model, X):
-    """What the network of a fitted model sees of the numbers."""
-    seen = []
+def network_inputs(model, X):
+    """The numbers that the network of a fitted model gets."""
+    inputs = []
     handle = model.module_.register_forward_pre_hook(
-        lambda module, args: seen.append(args[0].numbers)
+        lambda module, args: inputs.append(args[0].numbers)
     )
     model.predict(X)
     handle.remove()
-    return torch.cat(seen).numpy()
+    return torch.cat(inputs).numpy()
 
 
 def standardized(x, train):
     return (x - train.mean(0)) / train.std(0)
 
 
-def test_standard_numbers_are_those_of_the_training_rows():
+def test_numbers_are_standardized_by_the_training_rows():
     train, valid = slice(0, 150), slice(150, 200)
     model = build().fit(X[train], LABELS[train], eval_set=(X[valid], LABELS[valid]))
     expected = standardized(X, X[train])
-    np.testing.assert_allclose(numbers_seen(model, X), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(network_inputs(model, X), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_squashed_numbers_by_hand():
@@ -50,23 +50,23 @@ def test_squashed_numbers_by_hand():
     low, middle, high = np.percentile(X[train], [25, 50, 75], axis=0)
     scaled = (X - middle) / (high - low)
     expected = scaled / np.sqrt(1 + (scaled / 3) ** 2)
-    np.testing.assert_allclose(numbers_seen(model, X), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(network_inputs(model, X), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_quantiles_by_hand():
-    # Of 11 rows the 10 quantiles of both columns are equal steps: a number is a rank.
+    # The deciles of 11 rows are equal steps in both columns: a number is a rank.
     train = np.c_[np.arange(11.0), -np.arange(11.0)]
     labels = LABELS[:11]
     model = build(numeric_transform="quantile")
     model.fit(train, labels, eval_set=(train, labels))
     new = np.array([[5.0, -5.0], [2.5, -2.5], [99.0, 99.0]])
     share = np.array([[0.5, 0.5], [0.25, 0.75], [1 - 1e-7, 1 - 1e-7]])
-    found = numbers_seen(model, new)
+    found = network_inputs(model, new)
     np.testing.assert_allclose(found, ndtri(share), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_a_transform_comes_back_from_a_file(name, tmp_path):
+def test_a_transform_survives_saving(name, tmp_path):
     model = build(numeric_transform=name).fit(X, LABELS)
     model.save(tmp_path / "model")
     again = load(tmp_path / "model", device="cpu")
@@ -84,7 +84,7 @@ def test_transforms_differ():
     assert not np.allclose(found[0], found[2], atol=1e-4)
 
 
-def test_an_unknown_transform_is_named_with_the_choices():
+def test_an_unknown_transform_is_an_error_with_the_choices():
     with pytest.raises(ValueError) as error:
         build(numeric_transform="minmax").fit(X, LABELS)
     assert str(error.value) == (
@@ -93,14 +93,14 @@ def test_an_unknown_transform_is_named_with_the_choices():
     )
 
 
-def test_options_of_training_are_checked_and_others_stay():
+def test_training_options_are_checked_and_override_the_defaults():
     given = {"learning_rate": 0.5, "patience": 3, "batch_size": 7, "max_epochs": 2}
     assert build(**given).training == TRAINING.updated(given)
     with pytest.raises(ValueError, match="learning_rate must be a number above 0"):
         build(learning_rate=-1)
 
 
-def test_every_phase_has_an_equal_part_of_the_time(monkeypatch):
+def test_the_phases_share_the_time_limit_equally(monkeypatch):
     ends = []
 
     def train(learner, config, generators, *, budget, callbacks):

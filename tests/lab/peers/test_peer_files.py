@@ -1,4 +1,4 @@
-"""One way to read what any peer wrote."""
+"""One function loads the file of any method."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def path(tmp_path):
     return path
 
 
-def test_a_model_comes_back_with_all_its_settings(path):
+def test_a_loaded_model_has_its_settings(path):
     model = load(path, device="cpu")
     assert (model.name, model.task, model.seed) == ("mlp", "binclass", 5)
     assert model.training.max_epochs == 1
@@ -29,7 +29,7 @@ def test_a_model_comes_back_with_all_its_settings(path):
     assert model.classes_.tolist() == ["a", "b"]
 
 
-def test_a_model_of_this_package_comes_back_in_the_same_way(tmp_path):
+def test_it_loads_models_of_this_package(tmp_path):
     model = peer("l-nca").build("binclass", seed=0, settings={"max_epochs": 1})
     model.fit(X, LABELS).save(tmp_path / "own")
     again = load(tmp_path / "own")
@@ -43,19 +43,19 @@ def changed(path, change):
     write_tree(path, tree)
 
 
-def test_a_file_of_an_unknown_peer_is_refused(path):
+def test_a_file_of_an_unknown_method_is_rejected(path):
     changed(path, lambda tree: tree.update(peer="../mlp"))
     with pytest.raises(ModelFileError, match=r"Unknown method '\.\./mlp'"):
         load(path)
 
 
-def test_a_file_without_weights_is_refused(path):
+def test_a_file_without_weights_is_rejected(path):
     changed(path, lambda tree: tree.pop("weights"))
     with pytest.raises(ModelFileError, match="does not describe a model"):
         load(path)
 
 
-def test_a_file_that_is_cut_short_is_refused(path):
+def test_a_truncated_file_is_rejected(path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ModelFileError, match="or it is cut short"):
         load(path)

@@ -1,29 +1,29 @@
-"""PTaRL: prototypes are centers, and its three losses by hand."""
+"""PTaRL: prototypes are k-means centers, and its three losses by hand."""
 
 import numpy as np
 import pytest
 import torch
 from scipy.optimize import linprog
 from sklearn.cluster import KMeans
-from tests.lab.peers.shapes import some_rows
+from tests.lab.peers.shapes import make_rows
 from torch.nn.functional import cross_entropy
 
 from modernnca.lab.peers.ptarl import (
-    First,
+    MLPLearner,
+    PrototypeLearner,
     PTaRL,
-    Second,
-    centers,
     diversification,
-    groups_of,
+    kmeans_centers,
     orthogonality,
+    target_groups,
     transport_cost,
 )
-from modernnca.lab.peers.supervised import Examples
+from modernnca.lab.peers.supervised import LabeledRows
 
 
-def made_net(n_rows=60, **settings):
+def make_net(n_rows=60, **settings):
     torch.manual_seed(0)
-    rows, shape = some_rows(n_rows, d_out=3)
+    rows, shape = make_rows(n_rows, d_out=3)
     chosen = {
         "n_layers": 2,
         "d_layer": 8,
@@ -34,16 +34,16 @@ def made_net(n_rows=60, **settings):
         "orthogonality_weight": 0.25,
     }
     net = PTaRL(shape, **{**chosen, **settings})
-    return net, Examples(rows, torch.arange(n_rows) % 3)
+    return net, LabeledRows(rows, torch.arange(n_rows) % 3)
 
 
-def learner(kind, net, fit):
-    return kind(
+def learner(learner_type, net, train):
+    return learner_type(
         net,
-        fit,
-        fit,
+        train,
+        train,
         criterion=cross_entropy,
-        judge=lambda answers: (float(answers.mean()), 0.0),
+        evaluate=lambda outputs: (float(outputs.mean()), 0.0),
         generator=torch.Generator().manual_seed(0),
     )
 
@@ -52,12 +52,12 @@ def learner(kind, net, fit):
 
 
 def test_the_prototypes_are_the_kmeans_centers_of_the_representations():
-    net, fit = made_net()
-    learner(Second, net, fit)
+    net, train = make_net()
+    learner(PrototypeLearner, net, train)
     net.eval()
-    points = net.represent(fit.rows).detach().numpy()
+    points = net.represent(train.rows).detach().numpy()
     found = net.prototypes.detach().numpy()
-    # Each is the mean of the points that are nearest to it: so k-means stands still.
+    # Each is the mean of the points that are nearest to it, so k-means has converged.
     nearest = ((points[:, None] - found) ** 2).sum(-1).argmin(1)
     assert set(nearest) == {0, 1, 2, 3}
     means = np.stack([points[nearest == k].mean(0) for k in range(4)])
@@ -68,38 +68,43 @@ def test_the_prototypes_are_the_kmeans_centers_of_the_representations():
 
 def test_few_distinct_points_are_their_own_centers():
     points = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], dtype=np.float32)
-    assert centers(points, 4, seed=0).tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
+    assert kmeans_centers(points, 4, seed=0).tolist() == [
+        [1, 2],
+        [3, 4],
+        [1, 2],
+        [3, 4],
+    ]
 
 
-def test_an_answer_reads_the_sum_of_prototypes_by_coordinates():
-    net, fit = made_net()
-    learner(Second, net, fit)
+def test_the_head_reads_the_sum_of_prototypes_weighted_by_coordinates():
+    net, train = make_net()
+    learner(PrototypeLearner, net, train)
     net.eval()
-    coordinates = net.place(net.represent(fit.rows))
+    coordinates = net.projector(net.represent(train.rows))
     by_hand = sum(coordinates[:, [k]] * net.prototypes[k] for k in range(4))
-    torch.testing.assert_close(net(fit.rows), net.head(by_hand))
+    torch.testing.assert_close(net(train.rows), net.head(by_hand))
 
 
-def test_the_first_phase_leaves_prototypes_and_their_head_alone():
-    net, fit = made_net()
-    first = learner(First, net, fit)
+def test_the_first_phase_does_not_train_prototypes_and_their_head():
+    net, train = make_net()
+    first = learner(MLPLearner, net, train)
     first.loss(torch.arange(10)).backward()
     assert net.first_head.weight.grad.abs().sum() > 0
     assert all(
         parameter.grad is None
-        for part in (net.place, net.head)
+        for part in (net.projector, net.head)
         for parameter in part.parameters()
     )
     net.eval()
-    expected = net.first_head(net.represent(fit.rows)).mean().item()
+    expected = net.first_head(net.represent(train.rows)).mean().item()
     assert first.validate()[0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_second_phase_learns_prototypes_coordinates_and_representations():
-    net, fit = made_net()
-    second = learner(Second, net, fit)
+def test_the_second_phase_trains_prototypes_coordinates_and_representations():
+    net, train = make_net()
+    second = learner(PrototypeLearner, net, train)
     second.loss(torch.arange(10)).backward()
-    parts = (net.prototypes, net.place[0].weight, net.represent[1][0].weight)
+    parts = (net.prototypes, net.projector[0].weight, net.represent[1][0].weight)
     assert all(part.grad.abs().sum() > 0 for part in parts)
     assert net.first_head.weight.grad is None
 
@@ -109,8 +114,8 @@ def test_each_loss_has_its_weight():
         none = dict.fromkeys(
             ("transport_weight", "diversity_weight", "orthogonality_weight"), 0.0
         )
-        net, fit = made_net(**{**none, **weights})
-        second = learner(Second, net, fit)
+        net, train = make_net(**{**none, **weights})
+        second = learner(PrototypeLearner, net, train)
         net.eval()  # without dropout
         return second.loss(torch.arange(20)).item()
 
@@ -127,25 +132,25 @@ def test_each_loss_has_its_weight():
 # ---------------------------------------------------------------------- losses
 
 
-def test_transport_costs_nothing_where_all_mass_is_already_there():
+def test_transport_in_the_same_direction_costs_nothing():
     prototypes = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
     points = torch.tensor([[5.0, 0.0], [0.0, 3.0]])
     assert transport_cost(torch.eye(2), points, prototypes).item() == pytest.approx(0)
-    # The other way round every way is a right angle.
+    # The other way round, all pairs are orthogonal.
     assert transport_cost(torch.eye(2).flip(0), points, prototypes).item() == 1
 
 
-def test_transport_is_the_best_plan_of_a_linear_program():
+def test_transport_cost_equals_a_linear_program():
     torch.manual_seed(0)
     points, prototypes = torch.randn(3, 4).double(), torch.randn(5, 4).double()
     shares = torch.randn(3, 5).double().softmax(1)
     least = []
     for point, share in zip(points, shares, strict=True):
-        ways = 1 - torch.cosine_similarity(point[None], prototypes)
-        # A plan from the one point, which holds all mass, to the shares.
+        costs = 1 - torch.cosine_similarity(point[None], prototypes)
+        # A plan from the single point, which holds all mass, to the shares.
         limits = np.vstack([np.ones(5), np.eye(5)])
         mass = [1.0, *share.tolist()]
-        least.append(linprog(ways.numpy(), A_eq=limits, b_eq=mass).fun)
+        least.append(linprog(costs.numpy(), A_eq=limits, b_eq=mass).fun)
     found = transport_cost(shares, points, prototypes).item()
     assert found == pytest.approx(np.mean(least), abs=1e-5)
 
@@ -167,8 +172,8 @@ def test_orthogonality_by_hand():
         assert orthogonality(slanted).item() == pytest.approx(3.2 / 2.72 + 0.6)
 
 
-def test_numbers_that_are_alike_share_a_bin():
+def test_target_groups_are_classes_or_bins():
     y = torch.tensor([0.0, 0.1, 0.9, 1.0])  # in 1 + log2(4) = 3 bins
-    assert groups_of(y).tolist() == [0, 0, 2, 2]
-    assert groups_of(torch.ones(3)).tolist() == [0, 0, 0]
-    assert groups_of(torch.tensor([2, 0])).tolist() == [2, 0]
+    assert target_groups(y).tolist() == [0, 0, 2, 2]
+    assert target_groups(torch.ones(3)).tolist() == [0, 0, 0]
+    assert target_groups(torch.tensor([2, 0])).tolist() == [2, 0]

@@ -1,7 +1,7 @@
 """The ResNet of the paper, layer by layer."""
 
 import torch
-from tests.lab.peers.shapes import onehot, some_rows
+from tests.lab.peers.shapes import make_rows, onehot
 
 from modernnca.lab.peers.resnet import Block, build
 
@@ -12,13 +12,13 @@ def norm(x, layer):
     return scaled * layer.weight + layer.bias
 
 
-def a_resnet(shape, **changes):
+def make_resnet(shape, **changes):
     sizes = {"n_blocks": 2, "d": 4, "hidden_factor": 1.5}
     dropouts = {"hidden_dropout": 0.5, "residual_dropout": 0.5}
     return build(shape, **{**sizes, **dropouts, **changes})
 
 
-def test_a_block_adds_to_what_was_there():
+def test_a_block_is_residual():
     torch.manual_seed(0)
     block = Block(3, 5, hidden_dropout=0.5, residual_dropout=0.5)
     x = torch.randn(8, 3)
@@ -31,10 +31,10 @@ def test_a_block_adds_to_what_was_there():
     assert torch.allclose(block(x), expected, atol=1e-6)
 
 
-def test_the_whole_is_a_linear_layer_the_blocks_and_a_normalized_head():
+def test_the_network_is_a_linear_layer_blocks_and_a_normalized_head():
     torch.manual_seed(0)
-    rows, shape = some_rows()
-    net = a_resnet(shape).eval()
+    rows, shape = make_rows()
+    net = make_resnet(shape).eval()
     _, first, *blocks, bn, _, last = net
     x = torch.cat([rows.numbers, rows.plain, onehot(rows, shape.levels)], 1)
     x = first(x)
@@ -46,12 +46,12 @@ def test_the_whole_is_a_linear_layer_the_blocks_and_a_normalized_head():
     assert torch.allclose(net(rows), expected, atol=1e-6)
 
 
-def test_without_changes_by_the_blocks_depth_makes_no_difference():
-    rows, shape = some_rows()
+def test_blocks_with_zero_output_make_no_difference():
+    rows, shape = make_rows()
     nets = []
     for n_blocks in (1, 6):
         torch.manual_seed(0)
-        net = a_resnet(shape, n_blocks=n_blocks).eval()
+        net = make_resnet(shape, n_blocks=n_blocks).eval()
         for block in net[2:-3]:
             torch.nn.init.zeros_(block.change[4].weight)
             torch.nn.init.zeros_(block.change[4].bias)

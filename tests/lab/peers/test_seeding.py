@@ -1,4 +1,4 @@
-"""Seeding: equal seeds give equal bits, and nothing is changed outside."""
+"""Seeding: equal seeds give equal draws, and the global state is restored."""
 
 import threading
 
@@ -13,12 +13,12 @@ def draws(seed):
         return torch.randn(4), torch.randperm(50, generator=generator)
 
 
-def test_equal_seeds_give_equal_bits():
+def test_equal_seeds_give_equal_draws():
     for one, other in zip(draws(7), draws(7), strict=True):
         assert torch.equal(one, other)
 
 
-def test_other_seeds_give_other_bits():
+def test_different_seeds_give_different_draws():
     for one, other in zip(draws(7), draws(8), strict=True):
         assert not torch.equal(one, other)
 
@@ -40,21 +40,21 @@ def test_the_global_state_is_restored_after_an_error():
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_what_came_before_does_not_matter():
+def test_the_previous_global_state_does_not_matter():
     torch.manual_seed(1)
     first = draws(7)
     torch.manual_seed(2)
     assert all(map(torch.equal, first, draws(7)))
 
 
-def test_draws_of_rows_and_dropout_do_not_disturb_each_other():
+def test_sampling_rows_and_global_draws_are_independent():
     with seeded(7) as generator:
         torch.randn(100)
         after = torch.randperm(50, generator=generator)
     assert torch.equal(after, draws(7)[1])
 
 
-def test_only_one_thread_at_a_time_is_seeded():
+def test_only_one_thread_at_a_time_may_seed():
     expected = {seed: draws(seed)[0] for seed in (1, 2)}
     found, entered, release = {}, threading.Event(), threading.Event()
 
@@ -73,7 +73,7 @@ def test_only_one_thread_at_a_time_is_seeded():
     for thread in threads:
         thread.start()
     entered.wait(5)
-    threads[1].join(0.2)  # time to spoil the first, if nothing kept it from it
+    threads[1].join(0.2)  # time to interfere with the first, if there were no lock
     assert threads[1].is_alive()
     release.set()
     for thread in threads:

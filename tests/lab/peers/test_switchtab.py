@@ -1,25 +1,25 @@
-"""SwitchTab: mutual parts switch, and its losses are those of its paper."""
+"""SwitchTab: the losses of the paper, corruption, and attention over rows."""
 
 import pytest
 import torch
-from tests.lab.peers.shapes import some_rows
+from tests.lab.peers.shapes import make_rows
 from torch.nn.functional import cross_entropy
 
 from modernnca.core.rows import Rows
 from modernnca.lab.peers import switchtab
 from modernnca.lab.peers.net_model import TableShape
-from modernnca.lab.peers.supervised import Examples
-from modernnca.lab.peers.switchtab import SwitchLearner, SwitchTab, corrupt
+from modernnca.lab.peers.supervised import LabeledRows
+from modernnca.lab.peers.switchtab import SwitchTab, SwitchTabLearner, corrupt
 
-SHAPE = some_rows(levels=(3,))[1]  # 7 wide: odd
-
-
-def made_examples(n_rows=20, seed=0):
-    rows, _ = some_rows(n_rows, levels=(3,), seed=seed)
-    return Examples(rows, (rows.numbers[:, 0] > 0).long())
+SHAPE = make_rows(levels=(3,))[1]  # 7 wide: odd
 
 
-def made_net(shape=SHAPE, **settings):
+def labeled_rows(n_rows=20, seed=0):
+    rows, _ = make_rows(n_rows, levels=(3,), seed=seed)
+    return LabeledRows(rows, (rows.numbers[:, 0] > 0).long())
+
+
+def make_net(shape=SHAPE, **settings):
     torch.manual_seed(0)
     chosen = {
         "n_layers": 2,
@@ -32,103 +32,107 @@ def made_net(shape=SHAPE, **settings):
     return SwitchTab(shape, **{**chosen, **settings})
 
 
-def made_learner(net, criterion=cross_entropy):
-    examples = made_examples()
-    return SwitchLearner(
+def make_learner(net, criterion=cross_entropy):
+    train = labeled_rows()
+    return SwitchTabLearner(
         net,
-        examples,
-        examples,
+        train,
+        train,
         criterion=criterion,
-        judge=lambda answers: (0.0, 0.0),
+        evaluate=lambda outputs: (0.0, 0.0),
         generator=torch.Generator().manual_seed(0),
     )
 
 
 def test_an_odd_number_of_columns_is_padded():
-    net = made_net()
+    net = make_net()
     assert net.head.in_features == 8
-    assert net.fit_in(torch.ones(2, 7))[:, 7].tolist() == [0, 0]
-    even = made_net(TableShape(n_numbers=4, n_plain=0, levels=(), d_out=1))
+    assert net.input_layer(torch.ones(2, 7))[:, 7].tolist() == [0, 0]
+    even = make_net(TableShape(n_numbers=4, n_plain=0, levels=(), d_out=1))
     assert even.head.in_features == 4
 
 
 def test_wide_rows_are_projected():
     wide = TableShape(n_numbers=3000, n_plain=0, levels=(), d_out=1)
-    net = made_net(wide, n_layers=1)
+    net = make_net(wide, n_layers=1)
     assert net.head.in_features == 1024
     assert net.decoder.out_features == 3000
 
 
-def test_a_row_is_rebuilt_from_its_salient_part_and_either_mutual_part():
-    """The mutual parts swap: x1 must come out of (m2, s1) as of (m1, s1)."""
-    net = made_net()
-    learner = made_learner(net)
+def test_a_row_is_reconstructed_from_its_salient_and_either_mutual_part():
+    """x1 is decoded from (m1, s1) and, switched, from (m2, s1)."""
+    net = make_net()
+    learner = make_learner(net)
     torch.manual_seed(1)
-    x, seen = torch.randn(2, 5, 7), torch.randn(2, 5, 8)
-    m1, s1 = net.to_mutual(seen[0]), net.to_salient(seen[0])
-    m2, s2 = net.to_mutual(seen[1]), net.to_salient(seen[1])
+    x, encoded = torch.randn(2, 5, 7), torch.randn(2, 5, 8)
+    m1, s1 = net.to_mutual(encoded[0]), net.to_salient(encoded[0])
+    m2, s2 = net.to_mutual(encoded[1]), net.to_salient(encoded[1])
 
     def error(mutual, salient, row):
-        rebuilt = net.decoder(torch.cat([mutual, salient], 1))
-        return (rebuilt - row).square().sum() / row.numel()
+        decoded = net.decoder(torch.cat([mutual, salient], 1))
+        return (decoded - row).square().sum() / row.numel()
 
     recovered = error(m1, s1, x[0]) + error(m2, s2, x[1])
     switched = error(m2, s1, x[0]) + error(m1, s2, x[1])
     torch.testing.assert_close(
-        learner.rebuilt(list(x), list(seen)), recovered + switched
+        learner.reconstruction_loss(list(x), list(encoded)), recovered + switched
     )
 
 
-def test_rows_that_share_a_mutual_part_lose_nothing_by_the_switch():
-    net = made_net()
-    learner = made_learner(net)
+def test_rows_with_equal_mutual_parts_can_switch_without_error():
+    net = make_net()
+    learner = make_learner(net)
     with torch.no_grad():
         for parameter in net.to_mutual.parameters():
             parameter.zero_()
-    seen = list(torch.randn(2, 5, 8))
-    rebuilt = [net.decode(*net.parts(z)) for z in seen]
-    assert learner.rebuilt(rebuilt, seen).item() == pytest.approx(0, abs=1e-10)
+    encoded = list(torch.randn(2, 5, 8))
+    decoded = [net.decode(*net.parts(z)) for z in encoded]
+    assert learner.reconstruction_loss(decoded, encoded).item() == pytest.approx(
+        0, abs=1e-10
+    )
 
 
-def test_the_loss_is_four_errors_and_two_weighted_answers(monkeypatch):
+def test_the_loss_is_four_errors_and_two_weighted_supervised_losses(monkeypatch):
     monkeypatch.setattr(switchtab, "corrupt", lambda rows, rate: rows)
-    net = made_net()
-    learner = made_learner(net)
+    net = make_net()
+    learner = make_learner(net)
     batch = torch.tensor([3, 1, 4, 1])
     state = learner.generator.get_state()
     found = learner.loss(batch)
     learner.generator.set_state(state)
     drawn = torch.randint(20, (4,), generator=learner.generator)
-    first, second = learner.examples(batch), learner.examples(drawn)
-    seen = [net.encode(first.rows), net.encode(second.rows)]
-    rebuilt = learner.rebuilt([net.flat(first.rows), net.flat(second.rows)], seen)
-    answers = cross_entropy(net(first.rows), first.y)
-    answers = answers + cross_entropy(net(second.rows), second.y)
-    torch.testing.assert_close(found, rebuilt + 0.5 * answers)
+    first, second = learner.take(batch), learner.take(drawn)
+    encoded = [net.encode(first.rows), net.encode(second.rows)]
+    reconstruction = learner.reconstruction_loss(
+        [net.flat(first.rows), net.flat(second.rows)], encoded
+    )
+    supervised = cross_entropy(net(first.rows), first.y)
+    supervised = supervised + cross_entropy(net(second.rows), second.y)
+    torch.testing.assert_close(found, reconstruction + 0.5 * supervised)
 
 
-def test_the_net_sees_corrupted_rows_but_rebuilds_the_true_ones(monkeypatch):
-    seen = []
+def test_the_network_gets_corrupted_rows_and_reconstructs_the_true_ones(monkeypatch):
+    rates = []
 
     def all_zero(rows, rate):
-        seen.append(rate)
+        rates.append(rate)
         return Rows(rows.numbers * 0, rows.plain * 0, rows.codes * 0)
 
     monkeypatch.setattr(switchtab, "corrupt", all_zero)
-    net = made_net(alpha=0.0)
+    net = make_net(alpha=0.0)
     with torch.no_grad():
         net.decoder.weight.zero_()
         net.decoder.bias.zero_()
-    learner = made_learner(net)
+    learner = make_learner(net)
     batch = torch.arange(4)
     state = learner.generator.get_state()
     found = learner.loss(batch)
     learner.generator.set_state(state)
     drawn = torch.randint(20, (4,), generator=learner.generator)
-    true = [net.flat(learner.examples(index).rows) for index in (batch, drawn)]
+    true = [net.flat(learner.take(index).rows) for index in (batch, drawn)]
     expected = sum(2 * x.square().mean() for x in true)
     torch.testing.assert_close(found, expected)
-    assert seen == [0.3, 0.3]
+    assert rates == [0.3, 0.3]
 
 
 def test_cells_are_corrupted_at_the_rate_by_cells_of_their_column():
@@ -147,8 +151,8 @@ def test_cells_are_corrupted_at_the_rate_by_cells_of_their_column():
 
 
 def test_the_prediction_of_a_row_does_not_depend_on_the_other_queries():
-    net, rows = made_net().eval(), made_examples(9, seed=1).rows
-    net.mates.keep(made_examples().rows, torch.Generator())
+    net, rows = make_net().eval(), labeled_rows(9, seed=1).rows
+    net.context.sample(labeled_rows().rows, torch.Generator())
     found = net(rows)
     torch.testing.assert_close(net(rows.take(slice(4, 5))), found[4:5])
     order = torch.randperm(9)
@@ -156,7 +160,7 @@ def test_the_prediction_of_a_row_does_not_depend_on_the_other_queries():
 
 
 def test_in_training_rows_attend_to_each_other():
-    net, rows = made_net(), made_examples(6).rows
+    net, rows = make_net(), labeled_rows(6).rows
     found = net(rows)
     numbers = rows.numbers.clone()
     numbers[0] += 1

@@ -1,28 +1,28 @@
-"""TANGOS' penalties against autograd's Jacobian, unit by unit and row by row."""
+"""TANGOS: its penalties against autograd's Jacobian, unit by unit and row by row."""
 
 import itertools
 import math
 
 import torch
-from tests.lab.peers.shapes import some_rows
+from tests.lab.peers.shapes import make_rows
 from torch.nn.functional import cross_entropy
 
 from modernnca.lab.peers import tangos
-from modernnca.lab.peers.supervised import Examples
+from modernnca.lab.peers.supervised import LabeledRows
 from modernnca.lab.peers.tangos import (
-    Tangent,
-    Tangos,
+    TANGOS,
+    TANGOSLearner,
     draw_pairs,
-    overlap,
+    orthogonalization,
     specialization,
 )
 
 
-def a_net(shape, **changes):
+def make_net(shape, **changes):
     torch.manual_seed(0)
     chosen = {"n_layers": 3, "d_layer": 7, "dropout": 0.0}
     penalties = {"specialize": 1.0, "separate": 0.1, "n_pairs": 100}
-    return Tangos(shape, **{**chosen, **penalties, **changes})
+    return TANGOS(shape, **{**chosen, **penalties, **changes})
 
 
 def units(net, x):
@@ -54,34 +54,35 @@ def slow_penalties(net, rows):
     return sum(sizes) / len(sizes), sum(cosines) / len(cosines)
 
 
-def test_what_units_look_at_is_autograds_jacobian():
+def test_attributions_equal_the_jacobian_of_autograd():
     for n_layers in (1, 2, 4):
-        rows, shape = some_rows()
-        net = a_net(shape, n_layers=n_layers).eval()
+        rows, shape = make_rows()
+        net = make_net(shape, n_layers=n_layers).eval()
         expected = jacobians(net, rows).transpose(1, 2)
-        assert torch.allclose(net.look(rows), expected, atol=1e-6)
+        assert torch.allclose(net.attributions(rows), expected, atol=1e-6)
 
 
-def test_the_penalties_are_those_of_autograd_and_loops():
-    rows, shape = some_rows()
-    net = a_net(shape)
-    seen, pairs = net.look(rows), draw_pairs(7, 100, torch.Generator())
+def test_the_penalties_equal_autograd_and_loops():
+    rows, shape = make_rows()
+    net = make_net(shape)
+    attributions = net.attributions(rows)
+    pairs = draw_pairs(7, 100, torch.Generator())
     size, cosine = slow_penalties(net, rows)
-    assert torch.allclose(specialization(seen), size, atol=1e-6)
-    assert torch.allclose(overlap(seen, pairs), cosine, atol=1e-5)
+    assert torch.allclose(specialization(attributions), size, atol=1e-6)
+    assert torch.allclose(orthogonalization(attributions, pairs), cosine, atol=1e-5)
 
 
 def test_the_loss_and_its_gradient_are_the_criterion_plus_both_penalties():
-    rows, shape = some_rows()
-    net = a_net(shape, specialize=0.7, separate=0.3)
+    rows, shape = make_rows()
+    net = make_net(shape, specialize=0.7, separate=0.3)
     y = torch.tensor([0, 1, 0, 1, 1, 0])
-    examples = Examples(rows, y)
-    learner = Tangent(
+    train = LabeledRows(rows, y)
+    learner = TANGOSLearner(
         net,
-        examples,
-        examples,
+        train,
+        train,
         criterion=cross_entropy,
-        judge=lambda answers: (0.0, 0.0),
+        evaluate=lambda outputs: (0.0, 0.0),
         generator=torch.Generator(),
     )
     size, cosine = slow_penalties(net, rows)
@@ -97,21 +98,25 @@ def test_the_loss_and_its_gradient_are_the_criterion_plus_both_penalties():
         assert torch.allclose(left, right, atol=1e-5)
 
 
-def test_overlap_by_hand():
+def test_penalties_by_hand():
     gradients = torch.tensor([[[3.0, 4.0, -6.0], [4.0, -3.0, -8.0]]])  # three units
-    assert overlap(gradients, torch.tensor([[0], [1]])) == 0.0  # at right angles
-    assert math.isclose(overlap(gradients, torch.tensor([[0], [2]])), 1.0)  # opposed
+    assert (
+        orthogonalization(gradients, torch.tensor([[0], [1]])) == 0.0
+    )  # at right angles
+    assert math.isclose(
+        orthogonalization(gradients, torch.tensor([[0], [2]])), 1.0
+    )  # opposed
     assert math.isclose(specialization(gradients), 28 / 6, rel_tol=1e-6)
 
 
-def test_units_that_look_at_nothing_have_finite_gradients():
+def test_units_with_zero_attributions_have_finite_gradients():
     gradients = torch.zeros(2, 3, 4, requires_grad=True)
     pairs = draw_pairs(4, 100, torch.Generator())
-    (overlap(gradients, pairs) + specialization(gradients)).backward()
+    (orthogonalization(gradients, pairs) + specialization(gradients)).backward()
     assert gradients.grad.isfinite().all()
 
 
-def test_pairs_are_of_different_units_and_all_are_drawn():
+def test_pairs_are_of_different_units_and_all_pairs_occur():
     pairs = draw_pairs(5, 9, torch.Generator().manual_seed(0))
     assert pairs.shape == (2, 9)
     many = torch.cat(
@@ -122,28 +127,28 @@ def test_pairs_are_of_different_units_and_all_are_drawn():
     assert len(draw_pairs(5, 10, torch.Generator()).T) == 10
 
 
-def test_dropped_units_of_a_layer_are_looked_through_no_more():
-    rows, shape = some_rows()
-    net = a_net(shape, n_layers=2, dropout=1.0).train()
-    assert (net.look(rows) == 0).all()
-    assert (net.eval().look(rows) != 0).any()
+def test_dropped_units_contribute_no_attribution():
+    rows, shape = make_rows()
+    net = make_net(shape, n_layers=2, dropout=1.0).train()
+    assert (net.attributions(rows) == 0).all()
+    assert (net.eval().attributions(rows) != 0).any()
 
 
-def test_of_wide_tables_fewer_rows_are_looked_at(monkeypatch):
-    rows, shape = some_rows(n_rows=50)
-    net = a_net(shape)
+def test_wide_tables_penalize_fewer_rows(monkeypatch):
+    rows, shape = make_rows(n_rows=50)
+    net = make_net(shape)
     sizes = []
-    monkeypatch.setattr(tangos, "N_GRADIENTS", 10 * shape.d_flat)
+    monkeypatch.setattr(tangos, "MAX_GRADIENTS", 10 * shape.d_flat)
     monkeypatch.setattr(
-        tangos, "specialization", lambda seen: sizes.append(seen.shape) or seen.sum()
+        tangos, "specialization", lambda x: sizes.append(x.shape) or x.sum()
     )
-    examples = Examples(rows, torch.zeros(50, dtype=torch.long))
-    learner = Tangent(
+    train = LabeledRows(rows, torch.zeros(50, dtype=torch.long))
+    learner = TANGOSLearner(
         net,
-        examples,
-        examples,
+        train,
+        train,
         criterion=cross_entropy,
-        judge=lambda answers: (0.0, 0.0),
+        evaluate=lambda outputs: (0.0, 0.0),
         generator=torch.Generator(),
     )
     learner.loss(torch.arange(50))

@@ -217,7 +217,7 @@ def _search(job_input: JobInput, dataset: Dataset, parts: Parts) -> Record:
 
     def objective(settings: dict[str, Any], report: Report) -> float:
         # PAPER: every method is tuned for the metric of the final table, on val.
-        overrides = {**fixed, **settings, **card.searching}
+        overrides = {**fixed, **settings, **card.tuning_settings}
         model = card.build(dataset.task, seed=0, settings=overrides, report=report)
         fit(model, dataset, parts)
         classes, prediction = predict(model, dataset, parts.val)

@@ -1,11 +1,11 @@
-"""The methods that are put beside each other, one file each, by name."""
+"""The methods of the benchmark: one card in one file for each."""
 
 from importlib import import_module
 
 from modernnca._named import named
 from modernnca.lab.peers.card import Peer
 
-# name -> file; a file is read when its method is asked for.
+# name -> file, imported when the method is first used
 PEERS: dict[str, str] = {
     "modernnca": "modernnca",
     "modernnca-paper": "modernnca_paper",
@@ -38,7 +38,7 @@ PEERS: dict[str, str] = {
 
 
 def peer(name: str) -> Peer:
-    """Return the card of the method called `name`, or say which there are.
+    """Return the card of the method called `name`; an unknown name is an error.
 
     >>> peer("knn").title
     'KNN'

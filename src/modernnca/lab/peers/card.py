@@ -1,4 +1,4 @@
-"""The card of a peer: what it is, how it is built, and where its settings may lie."""
+"""The card of a method: its source, how to build it, and its search space."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -14,10 +14,10 @@ Report = Callable[[int, float], None]
 
 
 class Model(Protocol):
-    """What every peer builds: scikit-learn's verbs, on raw tables.
+    """What every card builds: an estimator in scikit-learn's style, for raw tables.
 
-    Classifiers also have `predict_proba` (B, V), its columns in the order of
-    `classes_`. `eval_set` are rows to stop by; a method that needs none ignores them.
+    Classifiers also have `predict_proba` (B, V), with columns in the order of
+    `classes_`. `eval_set` is used for early stopping; other methods ignore it.
     """
 
     def fit(self, X: Any, y: Any, *, eval_set: Any = None) -> Any:
@@ -29,19 +29,19 @@ class Model(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """A method that can be put beside others.
+    """A method that ModernNCA is compared with.
 
     Attributes:
-        make: `make(task, seed, report=None, **settings)` gives an unfitted `Model`.
-            A method that learns step by step calls `report(step, score)` if given.
-        defaults: the settings that a user gets who asks for nothing.
-        space: where tuning looks, by the name of the setting. It may lie beside
-            `defaults`; what it does not name stays as in `defaults`.
-        searching: what is fixed while settings are searched for: rows that judge a
-            trial must not answer it.
-        source: what runs, and why that was chosen.
+        make: `make(task, seed, report=None, **settings)` returns an unfitted `Model`.
+            An iterative method calls `report(step, score)` if it is given.
+        defaults: the default settings.
+        space: the search space for tuning, by setting. It need not contain the
+            defaults; settings that are not in it keep their defaults.
+        tuning_settings: overrides during tuning. For example, refitting is switched
+            off, so that no trial trains on the rows that evaluate it.
+        source: which implementation runs, and why.
         differs: how it departs from the original, if it does.
-        extra: the extra to install, if one is needed.
+        extra: the optional dependency group to install, if one is needed.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Peer:
     make: Callable[..., Model]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     space: Mapping[str, Domain] = field(default_factory=dict)
-    searching: Mapping[str, Any] = field(default_factory=dict)
+    tuning_settings: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = TASKS
     differs: str = ""
     extra: str = ""
@@ -67,15 +67,15 @@ class Peer:
         """An unfitted model with the defaults, overridden by `settings`."""
         if task not in self.tasks:
             raise ValueError(
-                f"{self.title} does not know the task {task!r}; it knows "
+                f"{self.title} does not support the task {task!r}; choose one of: "
                 f"{', '.join(self.tasks)}."
             )
         chosen = {**self.defaults, **(settings or {})}
         return self.make(task, seed, report=report, **chosen)
 
 
-def imported(package: str, *, extra: str) -> Any:
-    """Import a package that not everybody has, or say how to get it."""
+def import_extra(package: str, *, extra: str) -> Any:
+    """Import an optional package; if it is missing, say how to install it."""
     try:
         return import_module(package)
     except ImportError as error:
@@ -85,5 +85,5 @@ def imported(package: str, *, extra: str) -> Any:
 
 
 def n_threads() -> int:
-    """How many threads a method may use: as OMP_NUM_THREADS says, else all cores."""
+    """The number of threads a method may use: OMP_NUM_THREADS, or all cores."""
     return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)

@@ -1,28 +1,36 @@
-"""CatBoost: boosted symmetric trees, with its own way with categories."""
+"""CatBoost: gradient boosting of symmetric trees, with native categories."""
 
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from modernnca.lab.peers.card import Peer, imported, n_threads
-from modernnca.lab.peers.columns import Frame
-from modernnca.lab.peers.wrapped import Boosted, Seen, as_array, wrapped_maker
+from modernnca.lab.peers.card import Peer, import_extra, n_threads
+from modernnca.lab.peers.estimator_model import (
+    BoostingModel,
+    EncodedData,
+    bytes_to_array,
+    estimator_maker,
+)
+from modernnca.lab.peers.table_encoders import FrameEncoder
 from modernnca.tune.space import Float, Int, LogFloat
 
 
-class CatBoost(Boosted):
-    """Stops by the held-out rows; its file holds the library's own format."""
+class CatBoost(BoostingModel):
+    """CatBoost with early stopping; saved in the library's own format."""
 
-    columns: Frame
-    rounds = "iterations"
+    encoder: FrameEncoder
+    rounds_setting = "iterations"
 
-    def estimator(self, **settings: Any) -> Any:
-        """Of the authors' package."""
-        package = imported("catboost", extra="boosting")
-        return (
-            package.CatBoostRegressor if self.regression else package.CatBoostClassifier
-        )(
+    def make_estimator(self, **settings: Any) -> Any:
+        """The estimator of the authors' package."""
+        package = import_extra("catboost", extra="boosting")
+        estimator = (
+            package.CatBoostRegressor
+            if self.is_regression
+            else package.CatBoostClassifier
+        )
+        return estimator(
             random_seed=self.seed,
             thread_count=n_threads(),
             allow_writing_files=False,
@@ -30,39 +38,41 @@ class CatBoost(Boosted):
             **settings,
         )
 
-    def prepare(self, x: Any) -> Any:
-        """Categories as whole numbers, as it wants them, -1 for a missing one."""
+    def convert(self, x: Any) -> Any:
+        """Categories as integers, with -1 for a missing one."""
         levels = x.select_dtypes("category")
         return x.assign(**{name: levels[name].cat.codes for name in levels})
 
-    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
-        """Boost until it helps no more."""
+    def fit_estimator(
+        self, train: EncodedData, valid: EncodedData | None, deadline: float
+    ) -> None:
+        """Boost until the validation loss stops improving."""
 
-        class Clock:
+        class TimeLimit:
             def after_iteration(self, step: Any) -> bool:
-                return time.monotonic() < ends
+                return time.monotonic() < deadline
 
         self.model.fit(
-            fit.x,
-            fit.y,
-            eval_set=stop,
-            cat_features=self.columns.categorical,
-            callbacks=[Clock()],
+            train.x,
+            train.y,
+            eval_set=valid,
+            cat_features=self.encoder.categorical,
+            callbacks=[TimeLimit()],
         )
 
-    def n_rounds(self) -> int:
-        """Trees up to the best one."""
+    def best_n_rounds(self) -> int:
+        """The number of trees up to the best one."""
         return int(self.model.tree_count_)
 
-    def put_away(self) -> dict[str, Any]:
-        """The model in the library's format, which it writes to paths only."""
+    def estimator_state(self) -> dict[str, Any]:
+        """The model in the library's format, which it writes to a path only."""
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.cbm"
             self.model.save_model(str(path))
-            return {"cbm": as_array(path.read_bytes())}
+            return {"cbm": bytes_to_array(path.read_bytes())}
 
-    def bring_back(self, state: dict[str, Any]) -> None:
-        """Read the model."""
+    def load_estimator_state(self, state: dict[str, Any]) -> None:
+        """Read the model from its saved format."""
         self.model.load_model(blob=bytes(state["cbm"]))
 
 
@@ -72,7 +82,7 @@ PEER = Peer(
     paper="Prokhorenkova et al., 2018",
     source="the authors' package",
     extra="boosting",
-    make=wrapped_maker("catboost", CatBoost),
+    make=estimator_maker("catboost", CatBoost),
     defaults={"iterations": 2000, "early_stopping_rounds": 50},
     space={
         "depth": Int(3, 10),

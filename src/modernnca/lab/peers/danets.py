@@ -1,4 +1,4 @@
-"""DANets: layers that pick groups of columns and abstract each group to new ones."""
+"""DANets: layers that select groups of columns and abstract each into new ones."""
 
 import torch
 from torch import Tensor, nn
@@ -6,19 +6,18 @@ from torch.nn.functional import leaky_relu, linear
 
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.card import Peer
-from modernnca.lab.peers.ghost import GhostBatchNorm
+from modernnca.lab.peers.entmax import entmax15
+from modernnca.lab.peers.ghost_batch_norm import GhostBatchNorm
 from modernnca.lab.peers.inputs import Flat
-from modernnca.lab.peers.mlp import layers
+from modernnca.lab.peers.mlp import mlp_layers
 from modernnca.lab.peers.net_model import TableShape, net_maker
-from modernnca.lab.peers.sparse import entmax15
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
 class AbstractLayer(nn.Module):
-    """Some groups of columns, each abstracted by its own gated layer, summed.
+    """The sum of gated layers, one for each group of columns: (B, d_in) to (B, d_out).
 
-    A group is a sparse mask over the columns, and it is learned. (B, d_in) to (B,
-    d_out).
+    A group is a learned sparse mask over the columns.
 
     >>> AbstractLayer(4, 3, n_groups=2, n_ghost=256)(torch.rand(5, 4)).shape
     torch.Size([5, 3])
@@ -27,18 +26,18 @@ class AbstractLayer(nn.Module):
     def __init__(self, d_in: int, d_out: int, *, n_groups: int, n_ghost: int) -> None:
         super().__init__()
         self.choice = nn.Parameter(torch.rand(n_groups, d_in))
-        # Large, since the masks shrink what comes in: the norm must not see nothing.
+        # Large, since the masks shrink the input: the norm needs some variance.
         std = (4 / (n_groups * d_in)) ** 0.25
         self.weight = nn.Parameter(torch.randn(n_groups, 2 * d_out, d_in) * std)
         self.norm = GhostBatchNorm(n_groups * 2 * d_out, n_rows=n_ghost)
 
     def masks(self) -> Tensor:
-        """The share of each column in each group, (n_groups, d_in); most are zero."""
+        """The weight of each column in each group, (n_groups, d_in); most are zero."""
         return entmax15(self.choice)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mask, abstract, gate, sum."""
-        # A mask on the columns is one on the weights: no copy of the rows per group.
+        """Mask, map, gate and sum."""
+        # Masking the weights equals masking the columns, without a copy for each group.
         weight = (self.weight * self.masks()[:, None]).flatten(0, 1)
         groups = self.norm(linear(x, weight)).unflatten(1, self.weight.shape[:2])
         gate, value = groups.chunk(2, dim=2)  # (B, n_groups, d_out)
@@ -46,7 +45,7 @@ class AbstractLayer(nn.Module):
 
 
 class Block(nn.Module):
-    """Two layers on what came before, and one on the raw columns beside them."""
+    """Two layers on the block's input, plus a shortcut layer on the raw columns."""
 
     def __init__(
         self, d_raw: int, d_in: int, d: int, *, dropout: float, **sizes: int
@@ -65,7 +64,7 @@ class Block(nn.Module):
 
 
 class DANet(nn.Module):
-    """Blocks, each with the raw columns at hand, and a small MLP at the end."""
+    """Blocks, each with a shortcut from the raw columns, then a small MLP."""
 
     def __init__(
         self,
@@ -92,11 +91,11 @@ class DANet(nn.Module):
             for i in range(n_layers // 2)
         )
         self.head = nn.Sequential(
-            nn.Dropout(0.1), layers(d_block, (256, 512), shape.d_out, dropout=0.0)
+            nn.Dropout(0.1), mlp_layers(d_block, (256, 512), shape.d_out, dropout=0.0)
         )
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer the rows: (B, d_out)."""
+        """Predict each row, (B, d_out)."""
         raw = x = self.flat(rows)
         for block in self.blocks:
             x = block(raw, x)
@@ -107,8 +106,8 @@ PEER = Peer(
     name="danets",
     title="DANets",
     paper="Chen et al., 2022",
-    source="written here: the authors' code is a fork of a framework",
-    differs="AdamW for QHAdam, at the authors' rate",
+    source="our implementation: the authors' code is a fork of a framework",
+    differs="AdamW instead of QHAdam, with the authors' learning rate",
     make=net_maker("danets", DANet),
     defaults={
         "n_layers": 20,

@@ -1,4 +1,4 @@
-"""DCNv2: products of columns, of a degree that grows by layer, beside plain layers."""
+"""DCNv2: cross layers, which multiply columns, in parallel to an MLP."""
 
 import torch
 from torch import Tensor, nn
@@ -9,15 +9,15 @@ from modernnca.lab.peers.inputs import Flat
 from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
-# Crossed, a number that far from the mean has no scale any more: of one row at 19
-# deviations (Brazilian_houses) the answer was wrong by fifty deviations of the target.
-_FAR = 10.0  # deviations
+# Products of outliers explode: for one row of Brazilian_houses, at 19 standard
+# deviations, the prediction was off by fifty standard deviations of the target.
+_CLIP = 10.0  # standard deviations
 
 
 class Cross(nn.Module):
-    """x becomes first * (W x + b) + x, again and again: (B, d) to (B, d).
+    """Cross layers, x = x0 * (W x + b) + x: (B, d) to (B, d).
 
-    After l layers x holds the products of up to l + 1 of the numbers it began with.
+    After l layers x holds products of up to l + 1 inputs.
     """
 
     def __init__(self, d: int, *, n_layers: int, dropout: float) -> None:
@@ -25,16 +25,16 @@ class Cross(nn.Module):
         self.layers = nn.ModuleList([nn.Linear(d, d) for _ in range(n_layers)])
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, first: Tensor) -> Tensor:
-        """Cross what is given with itself."""
-        x = first
+    def forward(self, x0: Tensor) -> Tensor:
+        """Cross the input with itself."""
+        x = x0
         for layer in self.layers:
-            x = self.dropout(first * layer(x)) + x
+            x = self.dropout(x0 * layer(x)) + x
         return x
 
 
 class DCNv2(nn.Module):
-    """Cross layers and plain layers side by side, then one linear layer for both."""
+    """Cross layers and an MLP in parallel, then one linear layer over both."""
 
     def __init__(
         self,
@@ -57,9 +57,8 @@ class DCNv2(nn.Module):
         self.last = nn.Linear(2 * d, shape.d_out)
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer each row, (B, d_out)."""
-        near = rows._replace(numbers=rows.numbers.clamp(-_FAR, _FAR))
-        x = self.first(near)
+        """Predict each row, (B, d_out)."""
+        x = self.first(rows._replace(numbers=rows.numbers.clamp(-_CLIP, _CLIP)))
         return self.last(torch.cat([self.cross(x), self.deep(x)], 1))
 
 
@@ -67,10 +66,10 @@ PEER = Peer(
     name="dcnv2",
     title="DCNv2",
     paper="Wang et al., 2021; Gorishniy et al., 2021",
-    source="written here from the paper: the packages are for click logs",
-    differs="columns are mixed to a width d before they are crossed, as in the "
-    "benchmark; this also embeds the categories, which come one-hot; numbers end at "
-    "ten deviations from the mean, lest their products explode",
+    source="our implementation of the paper: existing packages are for click logs",
+    differs="a linear layer maps the columns to width d before the cross layers, as in "
+    "the benchmark, and so embeds the one-hot categories; numbers are clipped at ten "
+    "standard deviations, so that their products do not explode",
     make=net_maker("dcnv2", DCNv2),
     defaults={
         "d": 512,

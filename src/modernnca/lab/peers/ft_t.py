@@ -1,4 +1,4 @@
-"""FT-Transformer: a token for each column, and one more that listens and answers."""
+"""FT-Transformer: attention over one token per column and a [CLS] token."""
 
 import math
 
@@ -8,19 +8,19 @@ from torch import Tensor, nn
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.attention import (
     Attention,
-    Layer,
+    TransformerLayer,
     feed_forward,
-    in_parts,
-    rows_at_once,
+    in_chunks,
+    rows_per_chunk,
 )
 from modernnca.lab.peers.card import Peer
-from modernnca.lab.peers.inputs import Tokens
+from modernnca.lab.peers.inputs import FeatureTokenizer
 from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.tune.space import Choice, Float, Int, LogFloat, Maybe
 
 
 class FTTransformer(nn.Module):
-    """Tokens and [CLS] through layers of attention; [CLS] is read in the end."""
+    """Transformer layers over the tokens; the head reads [CLS]."""
 
     def __init__(
         self,
@@ -35,11 +35,11 @@ class FTTransformer(nn.Module):
         residual_dropout: float,
     ) -> None:
         super().__init__()
-        self.tokens = Tokens(shape, d_token=d_token)
-        edge = 1 / math.sqrt(d_token)
-        self.cls = nn.Parameter(torch.empty(d_token).uniform_(-edge, edge))
+        self.tokens = FeatureTokenizer(shape, d_token=d_token)
+        bound = 1 / math.sqrt(d_token)
+        self.cls = nn.Parameter(torch.empty(d_token).uniform_(-bound, bound))
         self.layers = nn.ModuleList(
-            Layer(
+            TransformerLayer(
                 d_token,
                 Attention(d_token, n_heads=n_heads, dropout=attention_dropout),
                 feed_forward(
@@ -53,34 +53,32 @@ class FTTransformer(nn.Module):
         self.head = nn.Sequential(
             nn.LayerNorm(d_token), nn.ReLU(), nn.Linear(d_token, shape.d_out)
         )
-        self.n_at_once = rows_at_once(
-            self.tokens.n_tokens + 1,
-            d_token=d_token,
-            n_layers=n_layers,
+        self.eval_batch_size = rows_per_chunk(
+            self.tokens.n_tokens + 1, d_token=d_token, n_layers=n_layers
         )
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer the rows."""
-        return in_parts(self.answer, self.tokens(rows), self.n_at_once)
+        """Predict each row, (B, d_out)."""
+        return in_chunks(self.forward_tokens, self.tokens(rows), self.eval_batch_size)
 
-    def answer(self, tokens: Tensor) -> Tensor:
-        """Answer by the tokens of the columns: (B, T, d) to (B, d_out)."""
+    def forward_tokens(self, tokens: Tensor) -> Tensor:
+        """Predict from the tokens of the columns: (B, T, d) to (B, d_out)."""
         cls = self.cls.expand(len(tokens), 1, -1)
         tokens = torch.cat([cls, tokens], 1)
         *layers, last = self.layers
         for layer in layers:
             tokens = layer(tokens)
-        return self.head(last(tokens, n_asking=1).squeeze(1))
+        return self.head(last(tokens, n_queries=1).squeeze(1))
 
 
 PEER = Peer(
     name="ft-t",
     title="FT-Transformer",
     paper="Gorishniy et al., 2021",
-    source="written here: its attention serves two other peers too",
+    source="our implementation: two other methods share its attention",
     differs=(
-        "attention is dropped by token, not by pair of tokens: several times faster on "
-        "wide tables; batches of 256 rows at any size of table"
+        "attention dropout drops tokens, not pairs of tokens, which is several times "
+        "faster on wide tables; the batch size is 256 for all tables"
     ),
     make=net_maker("ft-t", FTTransformer),
     defaults={

@@ -1,4 +1,4 @@
-"""KNN: the nearest training rows vote, weighted by their distance."""
+"""KNN: a vote of the nearest training rows, weighted by distance."""
 
 from typing import Any
 
@@ -7,40 +7,46 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from modernnca.lab.peers.card import Peer, n_threads
-from modernnca.lab.peers.wrapped import Seen, Wrapped, wrapped_maker
+from modernnca.lab.peers.estimator_model import (
+    EncodedData,
+    EstimatorModel,
+    estimator_maker,
+)
 from modernnca.tune.space import Choice, Int
 
 
-class KNN(Wrapped):
-    """Never more neighbors than there are rows; to fit is to keep the rows."""
+class KNN(EstimatorModel):
+    """scikit-learn's KNN, with at most as many neighbors as rows."""
 
-    def estimator(self, **settings: Any) -> Any:
-        """Of scikit-learn."""
-        kind = KNeighborsRegressor if self.regression else KNeighborsClassifier
-        return kind(n_jobs=n_threads(), **settings)
+    def make_estimator(self, **settings: Any) -> Any:
+        """The estimator of scikit-learn."""
+        estimator = KNeighborsRegressor if self.is_regression else KNeighborsClassifier
+        return estimator(n_jobs=n_threads(), **settings)
 
-    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
-        """Keep the rows."""
-        self.rows_ = fit
-        n_neighbors = min(self.model.n_neighbors, len(fit.y))
-        self.model.set_params(n_neighbors=n_neighbors).fit(fit.x, fit.y)
+    def fit_estimator(
+        self, train: EncodedData, valid: EncodedData | None, deadline: float
+    ) -> None:
+        """Store the rows."""
+        self.train_ = train
+        n_neighbors = min(self.model.n_neighbors, len(train.y))
+        self.model.set_params(n_neighbors=n_neighbors).fit(train.x, train.y)
 
-    def put_away(self) -> dict[str, Any]:
+    def estimator_state(self) -> dict[str, Any]:
         """The rows and their targets."""
-        x = self.rows_.x
+        x = self.train_.x
         if not sparse.issparse(x):
-            return {"x": x, "y": self.rows_.y}
+            return {"x": x, "y": self.train_.y}
         parts = {"data": x.data, "indices": x.indices, "indptr": x.indptr}
-        return {"x": {**parts, "shape": list(x.shape)}, "y": self.rows_.y}
+        return {"x": {**parts, "shape": list(x.shape)}, "y": self.train_.y}
 
-    def bring_back(self, state: dict[str, Any]) -> None:
-        """Keep the same rows."""
+    def load_estimator_state(self, state: dict[str, Any]) -> None:
+        """Fit the saved rows again."""
         x = state["x"]
         if not isinstance(x, np.ndarray):
             parts = (x["data"], x["indices"], x["indptr"])
             x = sparse.csr_array(parts, shape=x["shape"])
             x.check_format()
-        self.learn(Seen(x, state["y"]), None, np.inf)
+        self.fit_estimator(EncodedData(x, state["y"]), None, np.inf)
 
 
 PEER = Peer(
@@ -48,9 +54,9 @@ PEER = Peer(
     title="KNN",
     paper="Cover and Hart, 1967",
     source="scikit-learn's KNeighbors: the reference implementation",
-    differs="categories one-hot, since distances between codes mean nothing; "
-    "a limit of time cannot interrupt it",
-    make=wrapped_maker("knn", KNN),
+    differs="one-hot categories, since distances between codes mean nothing; "
+    "a time limit cannot interrupt it",
+    make=estimator_maker("knn", KNN),
     defaults={"n_neighbors": 5, "weights": "distance", "p": 2},
     space={
         "n_neighbors": Int(1, 128),

@@ -1,14 +1,14 @@
-"""L-NCA: a learned linear projection, and soft nearest neighbors in it."""
+"""L-NCA: soft nearest neighbors in a learned linear projection."""
 
 from modernnca.estimators.family import LNCAClassifier, LNCARegressor
 from modernnca.lab.peers.card import Peer
-from modernnca.lab.peers.own import card_of, maker
+from modernnca.lab.peers.package_models import package_maker, tuning_fields
 
 PEER = Peer(
     name="l-nca",
     title="L-NCA",
     paper="Goldberger et al., 2004; Ye et al., 2025",
     source="this package",
-    make=maker(LNCAClassifier, LNCARegressor),
-    **card_of("linear"),
+    make=package_maker(LNCAClassifier, LNCARegressor),
+    **tuning_fields("linear"),
 )

@@ -1,26 +1,34 @@
-"""LightGBM: boosted trees, leaf by leaf."""
+"""LightGBM: gradient boosting, with trees grown leaf by leaf."""
 
 import time
 from typing import Any
 
 import numpy as np
 
-from modernnca.lab.peers.card import Peer, imported, n_threads
-from modernnca.lab.peers.wrapped import Boosted, Seen, as_array, wrapped_maker
+from modernnca.lab.peers.card import Peer, import_extra, n_threads
+from modernnca.lab.peers.estimator_model import (
+    BoostingModel,
+    EncodedData,
+    bytes_to_array,
+    estimator_maker,
+)
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 _PATIENCE = 50
 
 
-class LightGBM(Boosted):
-    """Stops by the held-out rows; its file holds the library's own text."""
+class LightGBM(BoostingModel):
+    """LightGBM with early stopping; saved in the library's text format."""
 
-    rounds = "n_estimators"
+    rounds_setting = "n_estimators"
 
-    def estimator(self, **settings: Any) -> Any:
-        """Of the authors' package."""
-        package = imported("lightgbm", extra="boosting")
-        return (package.LGBMRegressor if self.regression else package.LGBMClassifier)(
+    def make_estimator(self, **settings: Any) -> Any:
+        """The estimator of the authors' package."""
+        package = import_extra("lightgbm", extra="boosting")
+        estimator = (
+            package.LGBMRegressor if self.is_regression else package.LGBMClassifier
+        )
+        return estimator(
             random_state=self.seed,
             n_jobs=n_threads(),
             deterministic=True,
@@ -29,41 +37,43 @@ class LightGBM(Boosted):
             **settings,
         )
 
-    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
-        """Boost until it helps no more."""
+    def fit_estimator(
+        self, train: EncodedData, valid: EncodedData | None, deadline: float
+    ) -> None:
+        """Boost until the validation loss stops improving."""
         from lightgbm import early_stopping
         from lightgbm.callback import EarlyStopException
 
-        def look_at_the_clock(step: Any) -> None:
-            if time.monotonic() >= ends:
+        def time_limit(step: Any) -> None:
+            if time.monotonic() >= deadline:
                 raise EarlyStopException(step.iteration, step.evaluation_result_list)
 
-        watch = {}
-        callbacks: list[Any] = [look_at_the_clock]
-        if stop is not None:
-            watch = {"eval_X": stop.x, "eval_y": stop.y}
+        eval_set = {}
+        callbacks: list[Any] = [time_limit]
+        if valid is not None:
+            eval_set = {"eval_X": valid.x, "eval_y": valid.y}
             callbacks.append(early_stopping(_PATIENCE, verbose=False))
-        self.model.fit(fit.x, fit.y, callbacks=callbacks, **watch)
-        # The best trees only, and what a file can hold.
+        self.model.fit(train.x, train.y, callbacks=callbacks, **eval_set)
+        # The text holds the trees up to the best round only, as a file does.
         self._read(self.model.booster_.model_to_string())
 
-    def n_rounds(self) -> int:
-        """Rounds up to the best one."""
+    def best_n_rounds(self) -> int:
+        """The number of rounds up to the best one."""
         return int(self.model.best_iteration_)
 
-    def answer(self, x: Any) -> np.ndarray:
+    def predict_encoded(self, x: Any) -> np.ndarray:
         """Probabilities (B, V), or standardized numbers (B,)."""
-        found = np.asarray(self.booster_.predict(x, num_threads=n_threads()))
-        if self.task == "binclass" and found.ndim == 1:
-            return np.stack([1 - found, found], axis=1)
-        return found
+        predicted = np.asarray(self.booster_.predict(x, num_threads=n_threads()))
+        if self.task == "binclass" and predicted.ndim == 1:
+            return np.stack([1 - predicted, predicted], axis=1)
+        return predicted
 
-    def put_away(self) -> dict[str, Any]:
+    def estimator_state(self) -> dict[str, Any]:
         """The model as text."""
-        return {"text": as_array(self.booster_.model_to_string().encode())}
+        return {"text": bytes_to_array(self.booster_.model_to_string().encode())}
 
-    def bring_back(self, state: dict[str, Any]) -> None:
-        """Read the model."""
+    def load_estimator_state(self, state: dict[str, Any]) -> None:
+        """Read the model from its text."""
         self._read(bytes(state["text"]).decode())
 
     def _read(self, text: str) -> None:
@@ -77,9 +87,9 @@ PEER = Peer(
     title="LightGBM",
     paper="Ke et al., 2017",
     source="the authors' package",
-    differs="stops early, where the benchmark grows 2,000 trees, or 100 when tuned",
+    differs="early stopping; the benchmark grows 2,000 trees, or 100 when tuned",
     extra="boosting",
-    make=wrapped_maker("lightgbm", LightGBM),
+    make=estimator_maker("lightgbm", LightGBM),
     defaults={
         "n_estimators": 2000,
         "num_leaves": 31,

@@ -1,4 +1,4 @@
-"""MLP: plain layers on the encoded columns."""
+"""MLP: linear layers, ReLU and dropout on the encoded columns."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,10 @@ from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
-def layers(d_in: int, d_layers: Sequence[int], d_out: int, dropout: float) -> nn.Module:
-    """Linear, ReLU, dropout for each width, and a last linear layer."""
+def mlp_layers(
+    d_in: int, d_layers: Sequence[int], d_out: int, dropout: float
+) -> nn.Module:
+    """Linear, ReLU and dropout for each width, and a last linear layer."""
     parts: list[nn.Module] = []
     for d_layer in d_layers:
         parts += [nn.Linear(d_in, d_layer), nn.ReLU(), nn.Dropout(dropout)]
@@ -22,10 +24,10 @@ def layers(d_in: int, d_layers: Sequence[int], d_out: int, dropout: float) -> nn
 def build(
     shape: TableShape, *, n_layers: int, d_layer: int, dropout: float
 ) -> nn.Module:
-    """Build the net."""
+    """Build the network."""
     flat = Flat(shape)
     return nn.Sequential(
-        flat, layers(flat.d_out, [d_layer] * n_layers, shape.d_out, dropout)
+        flat, mlp_layers(flat.d_out, [d_layer] * n_layers, shape.d_out, dropout)
     )
 
 
@@ -33,7 +35,7 @@ PEER = Peer(
     name="mlp",
     title="MLP",
     paper="Gorishniy et al., 2021",
-    source="written here: a dozen lines",
+    source="our implementation: a dozen lines",
     make=net_maker("mlp", build),
     defaults={
         "n_layers": 2,

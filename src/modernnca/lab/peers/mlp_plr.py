@@ -1,29 +1,23 @@
-"""MLP-PLR: plain layers on columns of which the numbers are encoded by waves."""
+"""MLP-PLR: an MLP on numbers with a periodic encoding (PLR)."""
 
 from torch import Tensor, nn
 
-from modernnca._named import named
 from modernnca.core.encodings import ENCODINGS, EncodingConfig
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.card import Peer
 from modernnca.lab.peers.inputs import Flat
-from modernnca.lab.peers.mlp import layers
+from modernnca.lab.peers.mlp import mlp_layers
 from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
-class Encoded(nn.Module):
-    """Encoded numbers, plain columns and one-hot categories side by side: (B, d_out).
-
-    Attributes:
-        widths: how many numbers each column became, in their order.
-    """
+class EncodedInput(nn.Module):
+    """PLR-encoded numbers, plain columns and one-hot categories: (B, d_out)."""
 
     def __init__(
         self,
         shape: TableShape,
         *,
-        encoding: str = "plr-lite",
         n_frequencies: int,
         frequency_scale: float,
         d_encoding: int,
@@ -36,16 +30,12 @@ class Encoded(nn.Module):
                 "d_encoding": d_encoding,
             }
         )
-        build = named("encoding", encoding, ENCODINGS)
-        self.encode = build(shape.n_numbers, config)
+        self.encode = ENCODINGS["plr-lite"](shape.n_numbers, config)
         self.flat = Flat(shape)
-        d_number = self.encode.d_out // max(1, shape.n_numbers)
-        numbers, plain = [d_number] * shape.n_numbers, [1] * shape.n_plain
-        self.widths = [*numbers, *plain, *shape.levels]
-        self.d_out = sum(self.widths)
+        self.d_out = self.encode.d_out + shape.n_plain + shape.n_levels
 
     def forward(self, rows: Rows) -> Tensor:
-        """Encode the numbers, and lay the parts of each row side by side."""
+        """Encode the numbers, and concatenate the parts of each row."""
         return self.flat(rows._replace(numbers=self.encode(rows.numbers)))
 
 
@@ -59,15 +49,15 @@ def build(
     frequency_scale: float,
     d_encoding: int,
 ) -> nn.Module:
-    """Build the net."""
-    encoded = Encoded(
+    """Build the network."""
+    encoded = EncodedInput(
         shape,
         n_frequencies=n_frequencies,
         frequency_scale=frequency_scale,
         d_encoding=d_encoding,
     )
     return nn.Sequential(
-        encoded, layers(encoded.d_out, [d_layer] * n_layers, shape.d_out, dropout)
+        encoded, mlp_layers(encoded.d_out, [d_layer] * n_layers, shape.d_out, dropout)
     )
 
 
@@ -75,8 +65,8 @@ PEER = Peer(
     name="mlp-plr",
     title="MLP-PLR",
     paper="Gorishniy et al., 2022",
-    source="written here, on the encoding that ModernNCA has too",
-    differs="layers of one width",
+    source="our implementation, with ModernNCA's PLR encoding",
+    differs="all layers have the same width",
     make=net_maker("mlp-plr", build),
     defaults={
         "n_layers": 3,

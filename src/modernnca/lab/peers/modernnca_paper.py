@@ -3,13 +3,13 @@
 from modernnca.estimators.classifier import ModernNCAClassifier
 from modernnca.estimators.regressor import ModernNCARegressor
 from modernnca.lab.peers.card import Peer
-from modernnca.lab.peers.own import card_of, maker
+from modernnca.lab.peers.package_models import package_maker, tuning_fields
 
 PEER = Peer(
     name="modernnca-paper",
     title="ModernNCA (paper)",
     paper="Ye et al., 2025",
     source='this package, preset="paper"',
-    make=maker(ModernNCAClassifier, ModernNCARegressor, preset="paper"),
-    **card_of("paper"),
+    make=package_maker(ModernNCAClassifier, ModernNCARegressor, preset="paper"),
+    **tuning_fields("paper"),
 )

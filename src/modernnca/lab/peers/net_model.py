@@ -1,4 +1,4 @@
-"""A net behind the contract here: raw tables in, the one training loop inside."""
+"""A network as an estimator: raw tables in, trained by the package's training loop."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,7 +17,13 @@ from modernnca.core.transforms import TRANSFORMS
 from modernnca.estimators.device import choose_device
 from modernnca.lab.peers.card import Report
 from modernnca.lab.peers.seeding import seeded
-from modernnca.lab.peers.supervised import Examples, Supervised, answer_all
+from modernnca.lab.peers.supervised import (
+    Evaluate,
+    LabeledRows,
+    Supervised,
+    predict_in_batches,
+)
+from modernnca.lab.peers.weight_names import from_file, to_file
 from modernnca.table.preprocessor import PreprocessingConfig, Preprocessor
 from modernnca.table.schema import RawTable, read_table
 from modernnca.table.split import hold_out
@@ -31,30 +37,30 @@ Build = Callable[..., nn.Module]
 
 @dataclass(frozen=True)
 class TableShape:
-    """What a net must know of a table to be built for it.
+    """The shape of an encoded table, from which a network is built.
 
-    Codes of all columns share one space, 0 to n_levels - 1, and n_levels means "none of
-    the known"; see `core.rows.Rows`.
+    The codes of all columns share one range, 0 to n_levels - 1, and n_levels means
+    "unknown level"; see `core.rows.Rows`.
     """
 
     n_numbers: int
-    n_plain: int  # few-valued numbers and marks of gaps, used as they are
-    levels: tuple[int, ...]  # of each column of codes
-    d_out: int  # classes, or 1
+    n_plain: int  # few-valued numbers and missing-value indicators, used as they are
+    levels: tuple[int, ...]  # the number of levels of each categorical column
+    d_out: int  # the number of classes, or 1
 
     @property
     def n_levels(self) -> int:
-        """Of all columns together."""
+        """The number of levels of all columns together."""
         return sum(self.levels)
 
     @property
     def d_flat(self) -> int:
-        """The width of a row with its categories one-hot."""
+        """The width of a row with one-hot categories."""
         return self.n_numbers + self.n_plain + self.n_levels
 
 
-# How networks are trained, as in the paper's benchmark.
-# PAPER: stops by RMSE, where the benchmark stops by MAE: all are judged by RMSE.
+# The training settings of the paper's benchmark.
+# PAPER: the benchmark stops early by MAE; we stop by RMSE, which ranks the methods.
 TRAINING = TrainingConfig(
     optimizer="adamw",
     learning_rate=3e-4,
@@ -65,23 +71,23 @@ TRAINING = TrainingConfig(
     tie_break="loss",
     weight_averaging=0.0,
 )
-# Other settings that are not the network's own.
+# Other settings that are not passed to the network.
 _OTHER = {"numeric_transform": "standard", "time_limit": None, "device": None}
-# Few numbers of a table are special to a network here, and categories may be rare.
-COLUMNS = PreprocessingConfig.defaults().updated(
+# Few-valued numbers are treated like all others; rare levels share a code.
+PREPROCESSING = PreprocessingConfig.defaults().updated(
     {"max_plain_values": 0, "time_features": "column"}
 )
 
 
 class NetModel:
-    """A net as an estimator.
+    """A network as an estimator.
 
     Args:
-        name: of the peer, for files.
-        build: `build(shape, **settings)` gives a module from `Rows` to (B, V) logits
-            or (B, 1) numbers.
+        name: the name of the method, saved in files.
+        build: `build(shape, **settings)` returns a module that maps `Rows` to (B, V)
+            logits or (B, 1) numbers.
         phases: the learners, trained one after the other on the same module.
-        settings: options of training, and what `build` takes.
+        settings: training options, and the arguments of `build`.
     """
 
     def __init__(
@@ -111,30 +117,39 @@ class NetModel:
         }
 
     def fit(self, X: Any, y: Any, *, eval_set: Any = None) -> Self:
-        """Learn from a raw table; stops by `eval_set`, or by a fifth of the rows."""
+        """Learn from a raw table; stop early by `eval_set`, or by a fifth of the rows.
+
+        A table too small to split is its own validation set.
+        """
         budget = Budget(self.time_limit)
         table, self.target_ = read_table(X), self._new_target().fit(y)
         codes = self.target_.encode(y)
         if eval_set is None:
             rng = np.random.RandomState(self.seed)
             classes = None if self.task == "regression" else codes
-            fit, stop = hold_out(len(codes), fraction=0.2, rng=rng, classes=classes)
-            stop = stop if len(stop) else fit  # a tiny table is judged by itself
-            parts = [(table.take(rows), codes[rows]) for rows in (fit, stop)]
+            train, valid = hold_out(len(codes), fraction=0.2, rng=rng, classes=classes)
+            valid = valid if len(valid) else train
+            parts = [(table.take(rows), codes[rows]) for rows in (train, valid)]
         else:
-            stop_codes = self.target_.encode(eval_set[1])
-            parts = [(table, codes), (read_table(eval_set[0]), stop_codes)]
-        self.table_ = Preprocessor(COLUMNS).fit(parts[0][0])
+            valid_codes = self.target_.encode(eval_set[1])
+            parts = [(table, codes), (read_table(eval_set[0]), valid_codes)]
+        self.preprocessor_ = Preprocessor(PREPROCESSING).fit(parts[0][0])
         self.device_ = choose_device(self.device)
         self.transform_ = self._new_transform()
         self.transform_.prepare(self._rows(parts[0][0], transform=False).numbers)
-        learn, judge = (Examples(self._rows(t), self._y(c)) for t, c in parts)
+        train_rows, valid_rows = (
+            LabeledRows(self._rows(t), self._targets(c)) for t, c in parts
+        )
         with seeded(self.seed, self.device_) as generator:
-            self._learn(learn, judge, generator, budget)
+            self._train(train_rows, valid_rows, generator, budget)
         return self
 
-    def _learn(
-        self, fit: Examples, stop: Examples, generator: torch.Generator, budget: Budget
+    def _train(
+        self,
+        train_rows: LabeledRows,
+        valid_rows: LabeledRows,
+        generator: torch.Generator,
+        budget: Budget,
     ) -> None:
         self.shape_ = self._shape()
         self.module_ = self.build(self.shape_, **self.settings).to(self.device_)
@@ -142,10 +157,10 @@ class NetModel:
         for i, phase in enumerate(self.phases):
             learner = phase(
                 self.module_,
-                fit,
-                stop,
-                criterion=_number_loss if self.task == "regression" else cross_entropy,
-                judge=self._judge(stop.y),
+                train_rows,
+                valid_rows,
+                criterion=_mse_loss if self.task == "regression" else cross_entropy,
+                evaluate=self._evaluator(valid_rows.y),
                 generator=generator,
             )
             history = train(
@@ -153,12 +168,12 @@ class NetModel:
                 self.training,
                 Generators(generator, generator, generator),
                 budget=budget.part(i, len(self.phases)),
-                callbacks=[self._tell] if i == len(self.phases) - 1 else [],
+                callbacks=[self._report] if i == len(self.phases) - 1 else [],
             )
             self.history_ += history.epochs
             self.module_ = learner.module
 
-    def _tell(self, epoch: Epoch) -> None:
+    def _report(self, epoch: Epoch) -> None:
         if self.report is not None:
             self.report(epoch.epoch, epoch.score)
 
@@ -169,45 +184,44 @@ class NetModel:
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, (B, V)."""
-        return self._answers(X).double().softmax(1).cpu().numpy()
+        return self._outputs(X).double().softmax(1).cpu().numpy()
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class, or the number, of each row."""
-        answers = self._answers(X)
-        if self.task == "regression":
-            return self.target_.decode(answers.squeeze(1).cpu().numpy())
-        return self.target_.decode(answers.argmax(1).cpu().numpy())
+        """The most probable class, or the predicted number, of each row."""
+        outputs = self._outputs(X)
+        codes = outputs.squeeze(1) if self.task == "regression" else outputs.argmax(1)
+        return self.target_.decode(codes.cpu().numpy())
 
     def transform(self, X: Any) -> np.ndarray:
-        """Embed rows (B, D), if the net has a space in which it looks for neighbors."""
+        """The embeddings (B, D) of rows, for networks that search neighbors in them."""
         embed = getattr(self.module_, "embed", None)
         if embed is None:
-            raise TypeError(f"The method {self.name!r} has no embedding to give.")
+            raise TypeError(f"The method {self.name!r} has no embedding.")
         self.module_.eval()
         with torch.inference_mode():
             return embed(self._rows(read_table(X))).cpu().numpy()
 
     def save(self, path: Any) -> None:
-        """Write all that was learned to one file, in which nothing can be executed."""
+        """Write the fitted model to one file, which holds no executable code."""
         tree = {
             "peer": self.name,
             "task": self.task,
             "seed": self.seed,
             "settings": self._all_settings(),
-            "table": self.table_.state(),
+            "table": self.preprocessor_.state(),
             "target": self.target_.state(),
             "transform": dict(self.transform_.state_dict()),
-            "weights": dict(self.module_.state_dict()),
+            "weights": to_file(self.module_.state_dict()),
         }
         write_tree(path, tree)
 
     def load(self, path: Any) -> Self:
-        """Read what `save` wrote into a model of the same peer."""
+        """Load a file that `save` wrote for the same method."""
         return self.restore(read_tree(path))
 
     def restore(self, tree: dict[str, Any]) -> Self:
-        """Become the model that was saved."""
-        self.table_ = Preprocessor.from_state(with_arrays(tree["table"]))
+        """Load the content of a saved file."""
+        self.preprocessor_ = Preprocessor.from_state(with_arrays(tree["table"]))
         self.target_ = type(self._new_target()).from_state(tree["target"])
         self.device_ = choose_device(self.device)
         self.shape_ = self._shape()
@@ -215,30 +229,30 @@ class NetModel:
         self.transform_.load_state_dict(tree["transform"])
         with seeded(self.seed):
             self.module_ = self.build(self.shape_, **self.settings).to(self.device_)
-        _make_room(self.module_, tree["weights"])
-        self.module_.load_state_dict(tree["weights"])
+        weights = from_file(tree["weights"])
+        _resize_buffers(self.module_, weights)
+        self.module_.load_state_dict(weights)
         return self
 
-    def _answers(self, X: Any) -> Tensor:
-        table = read_table(X)
-        return answer_all(self.module_, self._rows(table), len(table))
+    def _outputs(self, X: Any) -> Tensor:
+        return predict_in_batches(self.module_, self._rows(read_table(X)))
 
     def _rows(self, table: RawTable, *, transform: bool = True) -> Rows:
-        encoded = self.table_.transform(table)
+        encoded = self.preprocessor_.transform(table)
         rows = Rows(*map(torch.from_numpy, encoded)).to(self.device_)
         if not transform:
             return rows
         return rows._replace(numbers=self.transform_(rows.numbers))
 
     def _new_transform(self) -> Any:
-        kind = named("numeric_transform", self.numeric_transform, TRANSFORMS)
-        return kind(self.table_.n_numbers).to(self.device_)
+        transform = named("numeric_transform", self.numeric_transform, TRANSFORMS)
+        return transform(self.preprocessor_.n_numbers).to(self.device_)
 
     def _all_settings(self) -> dict[str, Any]:
         other = {name: getattr(self, name) for name in _OTHER}
         return {**self.settings, **self.training.given(), **other}
 
-    def _y(self, codes: np.ndarray) -> Tensor:
+    def _targets(self, codes: np.ndarray) -> Tensor:
         dtype = torch.float32 if self.task == "regression" else torch.long
         return torch.as_tensor(codes, dtype=dtype).to(self.device_)
 
@@ -248,40 +262,41 @@ class NetModel:
         )
 
     def _shape(self) -> TableShape:
-        table = self.table_
-        levels = [len(table.categorical_.levels_[i]) for i in table.categorical_.kept_]
+        encoder = self.preprocessor_
+        categorical = encoder.categorical_
+        levels = [len(categorical.levels_[i]) for i in categorical.kept_]
         return TableShape(
-            table.n_numbers, table.n_plain, tuple(levels), self.target_.n_values
+            encoder.n_numbers, encoder.n_plain, tuple(levels), self.target_.n_values
         )
 
-    def _judge(self, y: Tensor) -> Callable[[Tensor], tuple[float, float]]:
-        def judge(answers: Tensor) -> tuple[float, float]:
+    def _evaluator(self, y: Tensor) -> Evaluate:
+        def evaluate(outputs: Tensor) -> tuple[float, float]:
             if self.task == "regression":
-                error = _number_loss(answers, y).item()
+                error = _mse_loss(outputs, y).item()
                 return -math.sqrt(error), error
-            right = (answers.argmax(1) == y).float().mean().item()
-            return right, cross_entropy(answers, y).item()
+            accuracy = (outputs.argmax(1) == y).float().mean().item()
+            return accuracy, cross_entropy(outputs, y).item()
 
-        return judge
-
-
-def _number_loss(answers: Tensor, y: Tensor) -> Tensor:
-    return mse_loss(answers.squeeze(-1), y)
+        return evaluate
 
 
-def _make_room(module: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Let buffers that were learned (rows, prototypes) take the size they had."""
+def _mse_loss(outputs: Tensor, y: Tensor) -> Tensor:
+    return mse_loss(outputs.squeeze(-1), y)
+
+
+def _resize_buffers(module: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Give learned buffers (rows, prototypes) the sizes that they have in the file."""
     for name, buffer in list(module.named_buffers()):
         if name in weights and buffer.shape != weights[name].shape:
-            owner, _, own = name.rpartition(".")
-            like = torch.empty_like(weights[name], device=buffer.device)
-            module.get_submodule(owner).register_buffer(own, like)
+            owner, _, attribute = name.rpartition(".")
+            resized = torch.empty_like(weights[name], device=buffer.device)
+            module.get_submodule(owner).register_buffer(attribute, resized)
 
 
 def net_maker(
     name: str, build: Build, *phases: type[Supervised]
 ) -> Callable[..., NetModel]:
-    """A `make` for the card of a net; without `phases`, the plain learner."""
+    """The `make` of a network's card; without `phases`, with the plain learner."""
 
     def make(
         task: str, seed: int, *, report: Report | None = None, **settings: Any

@@ -1,11 +1,11 @@
-"""Read a file that any peer wrote with its `save`: nets, foreign ones, the house's."""
+"""Load a model that any method of the benchmark saved."""
 
 import os
 from typing import Any
 
 from modernnca._tree_file import read_tree
 from modernnca.errors import ModelFileError
-from modernnca.estimators.persistence import load as load_own
+from modernnca.estimators.persistence import load as load_package_model
 from modernnca.lab.peers import peer
 
 
@@ -21,7 +21,7 @@ def load(path: str | os.PathLike, *, device: str | None = None) -> Any:
     """
     tree = read_tree(path)
     if "peer" not in tree:
-        return load_own(path, device=device)
+        return load_package_model(path, device=device)
     settings = dict(tree["settings"])
     if "device" in settings:
         settings["device"] = device

@@ -1,8 +1,8 @@
-"""PTaRL: rows are placed by their coordinates among prototypes of the whole table.
+"""PTaRL: represent rows by their coordinates among global prototypes.
 
-First a plain net is learned; the centers of what its last hidden layer makes of the
-training rows become the prototypes. Then a row is represented by a sum of prototypes,
-whose coefficients are learned.
+The first phase trains an MLP; the k-means centers of its last hidden layer on the
+training rows become the prototypes. The second phase represents a row as a sum of
+prototypes and learns the coefficients (coordinates).
 Shapes: B rows, D the width of a representation, K prototypes.
 """
 
@@ -17,17 +17,17 @@ from torch.nn.functional import normalize
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.card import Peer
 from modernnca.lab.peers.inputs import Flat
-from modernnca.lab.peers.mlp import layers
+from modernnca.lab.peers.mlp import mlp_layers
 from modernnca.lab.peers.net_model import TableShape, net_maker
-from modernnca.lab.peers.supervised import Supervised, answer_all
+from modernnca.lab.peers.supervised import Supervised, predict_in_batches
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
 def transport_cost(shares: Tensor, points: Tensor, prototypes: Tensor) -> Tensor:
-    """What it costs to carry points (B, D) to prototypes (K, D) by their shares (B, K).
+    """The cost of transporting points (B, D) to prototypes (K, D) by shares (B, K).
 
-    One minus the cosine is the cost of a way. All mass of a row lies in one point, so
-    there is one plan only, and the Wasserstein distance is a sum.
+    The cost of one unit is one minus the cosine. The mass of a row is a single point,
+    so there is only one plan, and the Wasserstein distance is a sum.
 
     PAPER: the public code adds the cosine itself, which would drive them apart.
     """
@@ -36,35 +36,35 @@ def transport_cost(shares: Tensor, points: Tensor, prototypes: Tensor) -> Tensor
 
 
 def diversification(shares: Tensor, groups: Tensor) -> Tensor:
-    """The part of all distances between shares (B, K) that lies within groups (B,)."""
+    """The part of all distances between shares (B, K) that is within groups (B,)."""
     distances = torch.cdist(shares, shares, p=1)
-    alike = groups[:, None] == groups
-    return (distances * alike).sum() / (distances.sum() + 1e-8)
+    same = groups[:, None] == groups
+    return (distances * same).sum() / (distances.sum() + 1e-8)
 
 
 def orthogonality(prototypes: Tensor) -> Tensor:
-    """Least, 1, for prototypes (K, D) at right angles.
+    """A penalty on prototypes (K, D); the minimum, 1, is for orthogonal ones.
 
     With M the absolute cosines, it is |M|_1 / |M|_2^2 + ||M|_1 - K| / 2.
     """
     units = normalize(prototypes, dim=1)
     cosines = (units @ units.T).abs().clamp_max(1.0)
-    size = cosines.sum()
-    return size / cosines.square().sum() + 0.5 * (size - len(prototypes)).abs()
+    total = cosines.sum()
+    return total / cosines.square().sum() + 0.5 * (total - len(prototypes)).abs()
 
 
-def groups_of(y: Tensor) -> Tensor:
-    """Which rows are alike: classes, or bins of numbers, as many as Sturges says."""
+def target_groups(y: Tensor) -> Tensor:
+    """The classes, or for numbers the bins of equal width by Sturges' rule."""
     if not y.is_floating_point():
         return y
     n_bins = 1 + int(math.log2(len(y)))
     low, high = y.aminmax()
-    places = (y - low) / (high - low).clamp_min(1e-12)  # 0 to 1
-    return (places * n_bins).long().clamp_max(n_bins - 1)
+    scaled = (y - low) / (high - low).clamp_min(1e-12)  # 0 to 1
+    return (scaled * n_bins).long().clamp_max(n_bins - 1)
 
 
-def centers(points: np.ndarray, n: int, *, seed: int) -> np.ndarray:
-    """`n` centers of points (N, D) by k-means, (n, D); too few points are repeated."""
+def kmeans_centers(points: np.ndarray, n: int, *, seed: int) -> np.ndarray:
+    """`n` k-means centers of points (N, D): (n, D); too few points are repeated."""
     distinct = np.unique(points, axis=0)
     if len(distinct) <= n:
         return distinct[np.arange(n) % len(distinct)]
@@ -72,7 +72,7 @@ def centers(points: np.ndarray, n: int, *, seed: int) -> np.ndarray:
 
 
 class PTaRL(nn.Module):
-    """A plain net with two heads: its own, and one that reads sums of prototypes."""
+    """An MLP with two heads: one for its output, one for sums of prototypes."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class PTaRL(nn.Module):
         self.orthogonality_weight = orthogonality_weight
         self.represent = nn.Sequential(
             Flat(shape),
-            layers(shape.d_flat, [d_layer] * (n_layers - 1), d_layer, dropout),
+            mlp_layers(shape.d_flat, [d_layer] * (n_layers - 1), d_layer, dropout),
             nn.ReLU(),
             nn.Dropout(dropout),
         )
@@ -100,7 +100,7 @@ class PTaRL(nn.Module):
         hidden = [
             (nn.Linear(d_layer, d_layer), nn.GELU(), nn.Dropout(0.1)) for _ in range(3)
         ]
-        self.place = nn.Sequential(
+        self.projector = nn.Sequential(
             *(part for parts in hidden for part in parts),
             nn.Linear(d_layer, n_prototypes),
         )
@@ -108,62 +108,62 @@ class PTaRL(nn.Module):
         self.head = nn.Linear(d_layer, shape.d_out)
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer each row by its sum of prototypes, (B, d_out)."""
-        return self.answer(self.place(self.represent(rows)))
+        """Predict each row from its sum of prototypes, (B, d_out)."""
+        return self.predict_coordinates(self.projector(self.represent(rows)))
 
-    def answer(self, coordinates: Tensor) -> Tensor:
-        """What the coordinates (B, K) of rows say."""
+    def predict_coordinates(self, coordinates: Tensor) -> Tensor:
+        """Predict from the coordinates (B, K) of rows."""
         return self.head(coordinates @ self.prototypes)
 
 
-class First(Supervised):
-    """The plain net alone."""
+class MLPLearner(Supervised):
+    """The first phase: the MLP with its own head."""
 
     module: PTaRL
 
-    def begin(self) -> None:
-        """Put the net and its own head together."""
+    def prepare(self) -> None:
+        """Join the MLP and its head."""
         self.net = nn.Sequential(self.module.represent, self.module.first_head)
 
     def loss(self, batch: Tensor) -> Tensor:
         """The loss of the rows numbered in `batch`."""
-        rows, y = self.examples(batch)
+        rows, y = self.take(batch)
         return self.criterion(self.net(rows), y)
 
     def validate(self) -> tuple[float, float]:
-        """How good it is on the rows to stop by."""
-        return self.judge(answer_all(self.net, self.stop.rows, len(self.stop)))
+        """The score and the loss on the validation rows."""
+        return self.evaluate(predict_in_batches(self.net, self.valid.rows))
 
 
-class Second(Supervised):
-    """The prototypes: found, then learned with the coordinates of rows among them."""
+class PrototypeLearner(Supervised):
+    """The second phase: the prototypes, and the coordinates of rows among them."""
 
     module: PTaRL
 
-    def begin(self) -> None:
-        """Make the centers of what the net makes of the rows the prototypes."""
-        points = answer_all(self.module.represent, self.fit.rows, len(self.fit))
+    def prepare(self) -> None:
+        """Initialize the prototypes by k-means on the representations of the rows."""
+        points = predict_in_batches(self.module.represent, self.train.rows)
         seed = int(torch.randint(2**31, (), generator=self.generator))
         n_prototypes = len(self.module.prototypes)
-        found = centers(points.cpu().numpy(), n_prototypes, seed=seed)
+        centers = kmeans_centers(points.cpu().numpy(), n_prototypes, seed=seed)
         with torch.no_grad():
-            self.module.prototypes.copy_(torch.from_numpy(found))
+            self.module.prototypes.copy_(torch.from_numpy(centers))
 
     def loss(self, batch: Tensor) -> Tensor:
-        """The loss of the rows numbered in `batch`, and three of the prototypes."""
-        rows, y = self.examples(batch)
+        """The loss of the rows numbered in `batch`, plus three for the prototypes."""
+        rows, y = self.take(batch)
         module = self.module
         points = module.represent(rows)
-        coordinates = module.place(points)
+        coordinates = module.projector(points)
         shares = coordinates.softmax(1)
-        some = torch.randperm(len(y), generator=self.generator)[: max(1, len(y) // 2)]
-        some = some.to(y.device)
+        half = torch.randperm(len(y), generator=self.generator)[: max(1, len(y) // 2)]
+        half = half.to(y.device)
         return (
-            self.criterion(module.answer(coordinates), y)
+            self.criterion(module.predict_coordinates(coordinates), y)
             + module.transport_weight
             * transport_cost(shares, points, module.prototypes)
             + module.diversity_weight
-            * diversification(shares[some], groups_of(y)[some])
+            * diversification(shares[half], target_groups(y)[half])
             + module.orthogonality_weight * orthogonality(module.prototypes)
         )
 
@@ -172,11 +172,12 @@ PEER = Peer(
     name="ptarl",
     title="PTaRL",
     paper="Ye et al., 2024",
-    source="written here from the paper: there is no package",
-    differs="the second phase goes on with the net of the first, which the public code "
-    "draws anew; transport costs one minus the cosine; categories come one-hot, to be "
-    "embedded by the first layer; ten times the rate, since batches are larger",
-    make=net_maker("ptarl", PTaRL, First, Second),
+    source="our implementation of the paper: there is no package",
+    differs="the second phase continues with the network of the first, where the "
+    "public code starts with new weights; the transport cost is one minus the cosine; "
+    "one-hot categories, which the first layer embeds; ten times the learning rate, "
+    "since batches are larger",
+    make=net_maker("ptarl", PTaRL, MLPLearner, PrototypeLearner),
     defaults={
         "n_layers": 2,
         "d_layer": 256,

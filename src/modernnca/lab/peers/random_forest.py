@@ -1,4 +1,4 @@
-"""Random forest: the mean of many deep trees on resampled rows."""
+"""Random forest: the mean of deep trees on bootstrap samples."""
 
 import math
 import time
@@ -10,50 +10,57 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from modernnca.lab.peers.card import Peer, n_threads
-from modernnca.lab.peers.wrapped import Seen, Wrapped, wrapped_maker
+from modernnca.lab.peers.estimator_model import (
+    EncodedData,
+    EstimatorModel,
+    estimator_maker,
+)
 from modernnca.tune.space import Int
 
-_TREES_AT_ONCE = 20  # between two looks at the clock
+_TREES_PER_CHECK = 20  # of the time limit
 
 
-class RandomForest(Wrapped):
-    """Grown tree after tree; its file holds the nodes of all trees in a row."""
+class RandomForest(EstimatorModel):
+    """scikit-learn's forest; its file holds the concatenated nodes of all trees."""
 
-    def estimator(self, **settings: Any) -> Any:
-        """Of scikit-learn."""
-        kind = RandomForestRegressor if self.regression else RandomForestClassifier
-        return kind(random_state=self.seed, n_jobs=n_threads(), **settings)
+    def make_estimator(self, **settings: Any) -> Any:
+        """The estimator of scikit-learn."""
+        forest = RandomForestRegressor if self.is_regression else RandomForestClassifier
+        return forest(random_state=self.seed, n_jobs=n_threads(), **settings)
 
-    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
-        """Grow all trees; by a clock, some at a time, which gives the same trees."""
+    def fit_estimator(
+        self, train: EncodedData, valid: EncodedData | None, deadline: float
+    ) -> None:
+        """Grow all trees; in steps if there is a time limit, which changes no tree."""
         n_trees = self.model.n_estimators
-        n_at_once = n_trees if ends == math.inf else _TREES_AT_ONCE
+        step = n_trees if deadline == math.inf else _TREES_PER_CHECK
         self.model.set_params(warm_start=True)
-        for n_grown in range(0, n_trees, n_at_once):
-            n_now = min(n_grown + n_at_once, n_trees)
-            self.model.set_params(n_estimators=n_now).fit(fit.x, fit.y)
-            if time.monotonic() >= ends:
+        for n_grown in range(0, n_trees, step):
+            self.model.set_params(n_estimators=min(n_grown + step, n_trees))
+            self.model.fit(train.x, train.y)
+            if time.monotonic() >= deadline:
                 break
-        self.trees_ = [grown.tree_ for grown in self.model.estimators_]
+        self.trees_ = [estimator.tree_ for estimator in self.model.estimators_]
 
-    def answer(self, x: Any) -> np.ndarray:
+    def predict_encoded(self, x: Any) -> np.ndarray:
         """Probabilities (B, V), or standardized numbers (B,).
 
-        The trees are added up in their order, so that threads cannot change a bit.
+        Threads split the rows, not the trees: the sum over trees has a fixed order, so
+        the result is the same to the last bit.
         """
         x = x.astype(np.float32)
         n_rows = -(-x.shape[0] // n_threads())
-        parts = [x[at : at + n_rows] for at in range(0, x.shape[0], n_rows)]
+        parts = [x[i : i + n_rows] for i in range(0, x.shape[0], n_rows)]
         with ThreadPoolExecutor(n_threads()) as pool:
             means = np.concatenate(list(pool.map(self._mean, parts)))  # (B, V)
-        return means[:, 0] if self.regression else means
+        return means[:, 0] if self.is_regression else means
 
     def _mean(self, x: Any) -> np.ndarray:
         total = sum(tree.predict(x) for tree in self.trees_)
         return np.asarray(total / len(self.trees_)).reshape(x.shape[0], -1)
 
-    def put_away(self) -> dict[str, Any]:
-        """The nodes of all trees, field by field, and where one tree ends."""
+    def estimator_state(self) -> dict[str, Any]:
+        """The nodes of all trees, field by field, and the size of each tree."""
         states = [tree.__getstate__() for tree in self.trees_]
         nodes = np.concatenate([state["nodes"] for state in states])
         return {
@@ -64,8 +71,8 @@ class RandomForest(Wrapped):
             "values": np.concatenate([state["values"] for state in states]),
         }
 
-    def bring_back(self, state: dict[str, Any]) -> None:
-        """Plant the same trees."""
+    def load_estimator_state(self, state: dict[str, Any]) -> None:
+        """Rebuild the trees from their nodes."""
         nodes = np.empty(len(state["values"]), dtype=NODE_DTYPE)
         for name in NODE_DTYPE.names:
             nodes[name] = state["nodes"][name]
@@ -73,14 +80,14 @@ class RandomForest(Wrapped):
         parts = np.split(nodes, ends), np.split(state["values"], ends)
         n_values = np.array([self.target_.n_values])
         self.trees_ = []
-        for depth, own, values in zip(state["depths"], *parts, strict=True):
-            _check(own, state["n_columns"])
+        for depth, tree_nodes, values in zip(state["depths"], *parts, strict=True):
+            _check(tree_nodes, state["n_columns"])
             tree = Tree(state["n_columns"], n_values, 1)
             tree.__setstate__(
                 {
                     "max_depth": int(depth),
-                    "node_count": len(own),
-                    "nodes": own.copy(),
+                    "node_count": len(tree_nodes),
+                    "nodes": tree_nodes.copy(),
                     "values": values.copy(),
                 }
             )
@@ -88,17 +95,17 @@ class RandomForest(Wrapped):
 
 
 def _check(nodes: np.ndarray, n_columns: int) -> None:
-    """Refuse a tree that points out of itself: it would be read without a look."""
+    """Reject a tree with indices out of range: scikit-learn does not check them."""
     left, right, feature = nodes["left_child"], nodes["right_child"], nodes["feature"]
     inner = left != -1
-    own = np.arange(len(nodes))[inner]
-    ahead = all(
-        ((side[inner] > own) & (side[inner] < len(nodes))).all()
-        for side in (left, right)
+    parent = np.arange(len(nodes))[inner]
+    children_valid = all(
+        ((child[inner] > parent) & (child[inner] < len(nodes))).all()
+        for child in (left, right)
     )
-    inside = ((feature[inner] >= 0) & (feature[inner] < n_columns)).all()
-    if not (len(nodes) and ahead and inside):
-        raise ValueError("the nodes of a tree do not make a tree.")
+    features_valid = ((feature[inner] >= 0) & (feature[inner] < n_columns)).all()
+    if not (len(nodes) and children_valid and features_valid):
+        raise ValueError("invalid tree: a child or feature index is out of range.")
 
 
 PEER = Peer(
@@ -106,8 +113,8 @@ PEER = Peer(
     title="RandomForest",
     paper="Breiman, 2001",
     source="scikit-learn's forests: the reference implementation",
-    differs="300 trees where the benchmark's default has 2,000: more change little",
-    make=wrapped_maker("random-forest", RandomForest),
+    differs="300 trees by default, not 2,000 as in the benchmark: more change little",
+    make=estimator_maker("random-forest", RandomForest),
     defaults={"n_estimators": 300, "max_depth": 12},
     space={"min_samples_split": Int(2, 10), "min_samples_leaf": Int(1, 10)},
 )

@@ -1,4 +1,4 @@
-"""RealMLP: an MLP with a bag of tricks and defaults that were tuned on many tables."""
+"""RealMLP: an MLP with a bag of tricks and meta-tuned defaults."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ from modernnca.core.rows import Rows
 from modernnca.core.transforms import Squashed
 from modernnca.lab.peers.card import Peer, Report
 from modernnca.lab.peers.net_model import NetModel, TableShape, net_maker
-from modernnca.lab.peers.supervised import Examples, Supervised
+from modernnca.lab.peers.supervised import LabeledRows, Supervised
 from modernnca.train.loop import Pace
 from modernnca.tune.space import Choice, LogFloat
 
 N_ONEHOT = 8  # columns with more levels than this are embedded
 D_EMBEDDING = 8
 N_FREQUENCIES, D_ENCODING = 16, 4
-N_SEEN = 10_000  # rows that the first weights are fitted to
+N_INIT_ROWS = 10_000  # rows for the data-driven initialization
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "selu": selu,
@@ -31,7 +31,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def flat_cos(progress: float) -> float:
-    """1 in the first half, then down to 0 as half a cosine.
+    """1 in the first half, then a cosine decay to 0.
 
     >>> flat_cos(0.4), round(flat_cos(0.75), 3), flat_cos(1.0)
     (1.0, 0.5, 0.0)
@@ -40,7 +40,7 @@ def flat_cos(progress: float) -> float:
 
 
 def coslog4(progress: float) -> float:
-    """Four waves from 0 to 1 and back, each twice as long as the one before.
+    """Four cosine cycles from 0 to 1 and back, each twice as long as the previous.
 
     >>> [round(coslog4(progress), 3) for progress in (0, 1 / 15, 3 / 15, 7 / 15, 1)]
     [0.0, 0.0, 0.0, 0.0, 0.0]
@@ -48,18 +48,19 @@ def coslog4(progress: float) -> float:
     return 0.5 - 0.5 * math.cos(2 * math.pi * math.log2(1 + 15 * progress))
 
 
-def at_rate(parameter: nn.Parameter, factor: float) -> nn.Parameter:
-    """Let a parameter learn at its own rate.
+def scale_rate(parameter: nn.Parameter, factor: float) -> nn.Parameter:
+    """Multiply the learning rate and the weight decay of a parameter by `factor`.
 
-    PAPER: it is decayed by the square of the factor in all, as in the authors' code.
+    PAPER: in total its decay scales with the square of the factor, as in the authors'
+    code.
     """
     parameter.rate_factor = factor  # type: ignore[attr-defined]
     parameter.decay_factor = factor  # type: ignore[attr-defined]
     return parameter
 
 
-class Linear(nn.Module):
-    """x W / sqrt(d_in) + b: in this parametrization rates need not know the width."""
+class NTKLinear(nn.Module):
+    """x W / sqrt(d_in) + b: NTK parametrization; rates do not depend on the width."""
 
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
@@ -73,10 +74,10 @@ class Linear(nn.Module):
             self.bias, x, self.weight, alpha=self.weight.shape[0] ** -0.5
         )
 
-    def prepare(self, x: Tensor) -> None:
-        """Give each output a deviation of 1 on x (N, d_in), and a zero within them.
+    def initialize(self, x: Tensor) -> None:
+        """Scale each output to a standard deviation of 1 on x (N, d_in), and shift it.
 
-        The zero lies where a random mean of five rows does.
+        The bias puts the zero at a random convex combination of five rows.
         """
         out = self(x)
         std = out.std(0, correction=0)
@@ -84,30 +85,28 @@ class Linear(nn.Module):
         self.weight.mul_(scale)
         out = out * scale
         rows = torch.randint(len(x), (5, out.shape[1])).to(x.device)
-        shares = -torch.rand(5, out.shape[1]).clamp_min(1e-12).log()
-        shares = (shares / shares.sum(0)).to(x.device)
-        self.bias.copy_(-(out.gather(0, rows) * shares).sum(0))
+        weights = -torch.rand(5, out.shape[1]).clamp_min(1e-12).log()
+        weights = (weights / weights.sum(0)).to(x.device)
+        self.bias.copy_(-(out.gather(0, rows) * weights).sum(0))
 
 
-class Activation(nn.Module):
-    """x + a (f(x) - x), with an `a` for each unit, 1 at first."""
+class ParametricActivation(nn.Module):
+    """x + a (f(x) - x), with a learned `a` for each unit, 1 at first."""
 
     def __init__(self, f: Callable[[Tensor], Tensor], d: int) -> None:
         super().__init__()
         self.f = f
-        self.weight = at_rate(nn.Parameter(torch.ones(d)), 0.1)
+        self.weight = scale_rate(nn.Parameter(torch.ones(d)), 0.1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Bend (B, d)."""
+        """Map (B, d) to (B, d)."""
         return x + self.weight * (self.f(x) - x)
 
 
-class Columns(nn.Module):
+class InputLayer(nn.Module):
     """A row as one vector: encoded numbers, scaled one-hots, embedded categories."""
 
     onehots: Tensor
-    middle: Tensor
-    scale: Tensor
 
     def __init__(
         self, shape: TableShape, *, encoding: str, frequency_scale: float
@@ -123,7 +122,7 @@ class Columns(nn.Module):
         )
         self.encode = build(shape.n_numbers, config)
         for parameter in self.encode.parameters():
-            at_rate(parameter, 0.1)
+            scale_rate(parameter, 0.1)
         onehots = _onehots(shape.levels)
         d_scaled = shape.n_plain + onehots.shape[1]
         self.register_buffer("onehots", onehots)
@@ -133,22 +132,22 @@ class Columns(nn.Module):
         if self.large:
             self.levels = nn.Embedding(shape.n_levels + 1, D_EMBEDDING)
             with torch.no_grad():
-                self.levels.weight[-1] = 0.0  # none of the known
+                self.levels.weight[-1] = 0.0  # unknown level
         self.d_out = self.encode.d_out + d_scaled + len(self.large) * D_EMBEDDING
 
-    def prepare(self, rows: Rows) -> None:
-        """Learn to scale what is not a number as numbers were: robustly."""
-        self.squash.prepare(self._raw(rows))
+    def initialize(self, rows: Rows) -> None:
+        """Fit the robust scaling of plain columns and one-hots."""
+        self.squash.prepare(self._unscaled(rows))
 
     def forward(self, rows: Rows) -> Tensor:
-        """Lay the parts of each row side by side, (B, d_out)."""
-        parts = [self.encode(rows.numbers), self.squash(self._raw(rows))]
+        """Concatenate the parts of each row, (B, d_out)."""
+        parts = [self.encode(rows.numbers), self.squash(self._unscaled(rows))]
         if self.levels is not None:
             parts.append(self.levels(rows.codes[:, self.large]).flatten(1))
         return torch.cat(parts, 1)
 
-    def _raw(self, rows: Rows) -> Tensor:
-        """Plain columns and one-hots, as they are."""
+    def _unscaled(self, rows: Rows) -> Tensor:
+        """Plain columns and one-hots."""
         if not self.onehots.shape[1]:
             return rows.plain
         return torch.cat(
@@ -157,22 +156,22 @@ class Columns(nn.Module):
 
 
 def _onehots(levels: Sequence[int]) -> Tensor:
-    """What each level adds to the one-hots of a row, (n_levels + 1, d).
+    """The one-hot vector of each level, (n_levels + 1, d); a row has their sum.
 
-    Two levels share one number, 1 or -1; the levels of large columns add nothing.
+    A binary column is one number, 1 or -1; levels of columns with many have zeros.
 
     >>> _onehots([2, 9, 3])[[0, 1, 2, 11, 13]].int().tolist()
     [[1, 0, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     """
     parts = []
     for n in levels:
-        own = torch.eye(n) if n != 2 else torch.tensor([[1.0], [-1.0]])
-        parts.append(own if n <= N_ONEHOT else torch.zeros(n, 0))
+        onehot = torch.eye(n) if n != 2 else torch.tensor([[1.0], [-1.0]])
+        parts.append(onehot if n <= N_ONEHOT else torch.zeros(n, 0))
     return torch.block_diag(*parts, torch.zeros(1, 0))
 
 
 class RealMLP(nn.Module):
-    """A scale for each input, then blocks of linear, activation and dropout."""
+    """A learned scale for each input, then blocks of linear, activation and dropout."""
 
     low: Tensor
     high: Tensor
@@ -191,39 +190,43 @@ class RealMLP(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout, self.label_smoothing = dropout, label_smoothing
-        self.columns = Columns(
+        self.columns = InputLayer(
             shape, encoding=encoding, frequency_scale=frequency_scale
         )
         self.front: nn.Parameter | None = None
         if front_scale:
-            self.front = at_rate(nn.Parameter(torch.ones(self.columns.d_out)), 6.0)
+            self.front = scale_rate(nn.Parameter(torch.ones(self.columns.d_out)), 6.0)
         f = named("activation", activation, ACTIVATIONS)
         self.drop = nn.Dropout(dropout)
         self.layers = nn.ModuleList()
         d_in = self.columns.d_out
         for d_layer in d_layers:
-            self.layers += [Linear(d_in, d_layer), Activation(f, d_layer), self.drop]
+            self.layers += [
+                NTKLinear(d_in, d_layer),
+                ParametricActivation(f, d_layer),
+                self.drop,
+            ]
             d_in = d_layer
-        self.layers.append(Linear(d_in, shape.d_out))
+        self.layers.append(NTKLinear(d_in, shape.d_out))
         self.register_buffer("low", torch.tensor(-torch.inf))
         self.register_buffer("high", torch.tensor(torch.inf))
 
     @torch.no_grad()
-    def prepare(self, fit: Examples, generator: torch.Generator) -> None:
-        """Fit scales and first weights to the training rows, layer by layer."""
-        self.columns.prepare(fit.rows)
-        if fit.y.is_floating_point():
-            self.low.copy_(fit.y.min())
-            self.high.copy_(fit.y.max())
-        seen = torch.randperm(len(fit), generator=generator)[:N_SEEN]
-        x = self._front(fit.rows.take(seen.to(fit.y.device)))
+    def initialize(self, train: LabeledRows, generator: torch.Generator) -> None:
+        """Initialize scales and weights on the training rows, layer by layer."""
+        self.columns.initialize(train.rows)
+        if train.y.is_floating_point():
+            self.low.copy_(train.y.min())
+            self.high.copy_(train.y.max())
+        index = torch.randperm(train.n_rows, generator=generator)[:N_INIT_ROWS]
+        x = self._front(train.rows.take(index.to(train.y.device)))
         for layer in self.layers:
-            if isinstance(layer, Linear):
-                layer.prepare(x)
+            if isinstance(layer, NTKLinear):
+                layer.initialize(x)
             x = layer(x)
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer rows; numbers stay within those of training."""
+        """Predict each row; numbers are clipped to the range of those in training."""
         x = self._front(rows)
         for layer in self.layers:
             x = layer(x)
@@ -234,49 +237,49 @@ class RealMLP(nn.Module):
         return x if self.front is None else x * self.front
 
 
-class Scheduled(Supervised):
-    """Learn with smoothed labels, while rate, decay and dropout come and go."""
+class RealMLPLearner(Supervised):
+    """Label smoothing, with schedules of learning rate, weight decay and dropout."""
 
     module: RealMLP
 
-    def begin(self) -> None:
-        """Fit the first weights to the rows."""
-        self.module.prepare(self.fit, self.generator)
+    def prepare(self) -> None:
+        """Initialize the weights on the training rows."""
+        self.module.initialize(self.train, self.generator)
 
     def pace(self, progress: float) -> Pace:
-        """Set the dropout, and say the pace."""
+        """Set the dropout, and return the factors of learning rate and weight decay."""
         self.module.drop.p = self.module.dropout * flat_cos(progress)
         return Pace(rate=coslog4(progress), decay=flat_cos(progress))
 
     def loss(self, batch: Tensor) -> Tensor:
         """The loss of the rows numbered in `batch`."""
-        rows, y = self.examples(batch)
-        answers = self.module(rows)
+        rows, y = self.take(batch)
+        outputs = self.module(rows)
         if y.is_floating_point():
-            return self.criterion(answers, y)
+            return self.criterion(outputs, y)
         smoothing = self.module.label_smoothing
-        return cross_entropy(answers, y, label_smoothing=smoothing)
+        return cross_entropy(outputs, y, label_smoothing=smoothing)
 
 
 def make(
     task: str, seed: int, *, report: Report | None = None, **settings: Any
 ) -> NetModel:
-    """A model; rate and activation depend on the task where they are not given."""
-    own = {"learning_rate": 0.04, "activation": "selu"}
+    """A model; the default learning rate and activation depend on the task."""
+    defaults = {"learning_rate": 0.04, "activation": "selu"}
     if task == "regression":
-        own = {"learning_rate": 0.2, "activation": "mish"}
-    build = net_maker("realmlp", RealMLP, Scheduled)
-    return build(task, seed, report=report, **{**own, **settings})
+        defaults = {"learning_rate": 0.2, "activation": "mish"}
+    build = net_maker("realmlp", RealMLP, RealMLPLearner)
+    return build(task, seed, report=report, **{**defaults, **settings})
 
 
 PEER = Peer(
     name="realmlp",
     title="RealMLP",
     paper="Holzmüller et al., 2024",
-    source="written here, held to the authors' pytabkit 1.7.3, which brings Lightning "
-    "and a loop of its own",
+    source="our implementation, checked against the authors' pytabkit 1.7.3, which "
+    "brings Lightning and its own training loop",
     make=make,
-    defaults={  # beside `learning_rate` and `activation`, see `make`
+    defaults={  # for `learning_rate` and `activation` see `make`
         "d_layers": (256, 256, 256),
         "encoding": "pbld",
         "frequency_scale": 0.1,
@@ -301,6 +304,6 @@ PEER = Peer(
         "learning_rate": LogFloat(0.02, 0.3),
         "weight_decay": Choice((0.0, 0.02)),
     },
-    differs="the last rows of an epoch are used even if they are few; a gap among "
-    "categories is a level; of equal epochs the one with the lower loss is kept",
+    differs="keeps the last, smaller batch of an epoch; a missing category is a level; "
+    "of epochs with equal scores the one with the lower loss is kept",
 )

@@ -1,4 +1,4 @@
-"""ResNet: layers that add to what was there, on the encoded columns."""
+"""ResNet: residual blocks on the encoded columns."""
 
 from torch import Tensor, nn
 
@@ -25,7 +25,7 @@ class Block(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Add the change to x."""
+        """Add the output of the block to x."""
         return x + self.change(x)
 
 
@@ -38,7 +38,7 @@ def build(
     hidden_dropout: float,
     residual_dropout: float,
 ) -> nn.Module:
-    """Build the net."""
+    """Build the network."""
     blocks = [
         Block(
             d,
@@ -62,7 +62,7 @@ PEER = Peer(
     name="resnet",
     title="ResNet",
     paper="Gorishniy et al., 2021",
-    source="written here: one block of a dozen lines, equal to the authors'",
+    source="our implementation: a block of a dozen lines, the same as the authors'",
     make=net_maker("resnet", build),
     defaults={
         "n_blocks": 2,

@@ -10,48 +10,48 @@ from modernnca._named import named
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.attention import (
     Attention,
-    Layer,
+    TransformerLayer,
     feed_forward,
-    in_parts,
-    rows_at_once,
+    in_chunks,
+    rows_per_chunk,
 )
 from modernnca.lab.peers.card import Peer
-from modernnca.lab.peers.inputs import Tokens
-from modernnca.lab.peers.mates import Mates, WithMates
+from modernnca.lab.peers.context_rows import ContextLearner, ContextRows
+from modernnca.lab.peers.inputs import FeatureTokenizer
 from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.tune.space import Choice, Float, LogFloat, Maybe
 
-# Who looks at whom in a block: columns at columns, rows at rows.
-LOOKS = {"colrow": ("columns", "rows"), "col": ("columns",), "row": ("rows",)}
+# What a block attends over, in this order: the columns of a row, the rows of a batch.
+ATTENTION_AXES = {"colrow": ("columns", "rows"), "col": ("columns",), "row": ("rows",)}
 
-_MANY_COLUMNS = 100  # beyond, tokens are small, as in the authors' code
-_FEW_NUMBERS = 8
-_MOST_WEIGHTS = 2**23  # of a matrix of the feed-forward part of rows
+_WIDE_TABLE = 100  # with more tokens, tokens are small, as in the authors' code
+_WIDE_TABLE_D_TOKEN = 8
+_MAX_FFN_WEIGHTS = 2**23  # in one matrix of the feed-forward network over rows
 
 
-class NumberTokens(nn.Module):
-    """A small net of each column's own: (B, P + Q) numbers to (B, P + Q, d)."""
+class NumberTokenizer(nn.Module):
+    """A small MLP for each column: (B, P + Q) numbers to (B, P + Q, d) tokens."""
 
     def __init__(self, shape: TableShape, *, d_token: int, d_hidden: int = 100) -> None:
         super().__init__()
-        self.hidden = Tokens(replace(shape, levels=()), d_token=d_hidden)
-        edge = d_hidden**-0.5
+        self.hidden = FeatureTokenizer(replace(shape, levels=()), d_token=d_hidden)
+        bound = d_hidden**-0.5
         n_tokens = self.hidden.n_tokens
         self.weight = nn.Parameter(
-            torch.empty(n_tokens, d_hidden, d_token).uniform_(-edge, edge)
+            torch.empty(n_tokens, d_hidden, d_token).uniform_(-bound, bound)
         )
         self.bias = nn.Parameter(torch.zeros(n_tokens, 1, d_token))
 
     def forward(self, rows: Rows) -> Tensor:
-        """Give each number of each row its vector."""
+        """The tokens of the numbers of each row."""
         hidden = self.hidden(rows).relu().transpose(0, 1)  # (P + Q, B, h)
         return torch.baddbmm(self.bias, hidden, self.weight).transpose(0, 1)
 
 
 class SAINT(nn.Module):
-    """Blocks in which columns look at columns and rows at rows; [CLS] is read."""
+    """Blocks of attention over columns and over rows; the head reads [CLS]."""
 
-    n_at_once = 1024  # rows asked at once, since they make a mask with the mates
+    eval_batch_size = 1024  # bounds the attention mask over rows and context
 
     def __init__(
         self,
@@ -68,35 +68,35 @@ class SAINT(nn.Module):
         super().__init__()
         n_numbers = shape.n_numbers + shape.n_plain
         n_tokens = n_numbers + len(shape.levels) + 1
-        if n_tokens > _MANY_COLUMNS:
-            d_token = min(d_token, _FEW_NUMBERS)
-        self.mates = Mates(shape, n_mates)
+        if n_tokens > _WIDE_TABLE:
+            d_token = min(d_token, _WIDE_TABLE_D_TOKEN)
+        self.context = ContextRows(shape, n_mates)
         self.cls = nn.Parameter(torch.randn(d_token))
-        self.numbers = NumberTokens(shape, d_token=d_token) if n_numbers else None
+        self.numbers = NumberTokenizer(shape, d_token=d_token) if n_numbers else None
         self.levels = (
             nn.Embedding(shape.n_levels + 1, d_token) if shape.n_levels else None
         )
 
-        def columns() -> Layer:
+        def column_layer() -> TransformerLayer:
             attention = Attention(
                 d_token, n_heads=n_heads, d_head=16, dropout=attention_dropout
             )
-            alone = feed_forward(d_token, 4 * d_token, gelu, ffn_dropout)
-            return Layer(d_token, attention, alone)
+            ffn = feed_forward(d_token, 4 * d_token, gelu, ffn_dropout)
+            return TransformerLayer(d_token, attention, ffn)
 
-        def rows() -> Layer:
+        def row_layer() -> TransformerLayer:
             d_row = n_tokens * d_token
             attention = Attention(
                 d_row, n_heads=n_heads, d_head=64, dropout=attention_dropout
             )
-            d_hidden = min(4 * d_row, max(64, _MOST_WEIGHTS // d_row))
-            alone = feed_forward(d_row, d_hidden, gelu, ffn_dropout)
-            return Layer(d_row, attention, alone)
+            d_hidden = min(4 * d_row, max(64, _MAX_FFN_WEIGHTS // d_row))
+            ffn = feed_forward(d_row, d_hidden, gelu, ffn_dropout)
+            return TransformerLayer(d_row, attention, ffn)
 
-        makers = {"columns": columns, "rows": rows}
-        self.looks = named("attention of SAINT", looks, LOOKS) * n_blocks
-        self.layers = nn.ModuleList(makers[look]() for look in self.looks)
-        self.n_in_parts = rows_at_once(n_tokens, d_token=d_token, n_layers=n_blocks)
+        layers = {"columns": column_layer, "rows": row_layer}
+        self.axes = named("attention of SAINT", looks, ATTENTION_AXES) * n_blocks
+        self.layers = nn.ModuleList(layers[axis]() for axis in self.axes)
+        self.chunk_size = rows_per_chunk(n_tokens, d_token=d_token, n_layers=n_blocks)
         self.head = nn.Sequential(
             nn.LayerNorm(d_token),
             nn.Linear(d_token, 1000),
@@ -105,17 +105,17 @@ class SAINT(nn.Module):
         )
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer the rows; see `Mates` for whom they look at."""
-        n_asked = len(rows.numbers)
-        rows, mask = self.mates(rows)
+        """Predict each row, (B, d_out); in inference, next to the context rows."""
+        n_rows = rows.n_rows
+        rows, mask = self.context(rows)
         tokens = self._tokens(rows)  # (M + B, T, d)
-        for look, layer in zip(self.looks, self.layers, strict=True):
-            if look == "columns":
-                tokens = in_parts(layer, tokens, self.n_in_parts)
+        for axis, layer in zip(self.axes, self.layers, strict=True):
+            if axis == "columns":
+                tokens = in_chunks(layer, tokens, self.chunk_size)
             else:  # a row is one long token
-                whole = layer(tokens.flatten(1)[None], mask=mask)
-                tokens = whole.view_as(tokens)
-        return self.head(tokens[-n_asked:, 0])
+                flat = layer(tokens.flatten(1)[None], mask=mask)
+                tokens = flat.view_as(tokens)
+        return self.head(tokens[-n_rows:, 0])
 
     def _tokens(self, rows: Rows) -> Tensor:
         tokens = [self.cls.expand(len(rows.numbers), 1, -1)]
@@ -130,17 +130,17 @@ PEER = Peer(
     name="saint",
     title="SAINT",
     paper="Somepalli et al., 2021",
-    source="written here: the authors' code is a program, not a package",
+    source="our implementation: the authors' code is a program, not a package",
     differs=(
-        "a row is answered among a fixed sample of training rows, so that the answer "
-        "does not depend on what else is asked; no pretraining, as in the paper's "
-        "benchmark; tokens are normalized before each part; on wide tables the "
-        "feed-forward part of rows is narrower"
+        "a row is predicted next to a fixed sample of training rows, so that its "
+        "prediction does not depend on other queries; no pretraining, as in the "
+        "paper's benchmark; pre-norm; on wide tables the feed-forward network over "
+        "rows is narrower"
     ),
-    make=net_maker("saint", SAINT, WithMates),
+    make=net_maker("saint", SAINT, ContextLearner),
     defaults={
         "looks": "colrow",
-        "n_blocks": 1,  # as the authors' code has it wherever rows look at rows
+        "n_blocks": 1,  # as in the authors' code wherever rows attend to rows
         "d_token": 32,
         "n_heads": 4,
         "attention_dropout": 0.0,

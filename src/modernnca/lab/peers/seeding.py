@@ -1,4 +1,4 @@
-"""Seed torch's global generators for a while: peers draw from them."""
+"""Seed torch's global generators within a block; weights and dropout draw from them."""
 
 import threading
 from collections.abc import Iterator
@@ -6,15 +6,16 @@ from contextlib import contextmanager
 
 import torch
 
-# The generators belong to the process, so only one peer at a time may seed them.
+# The generators are global, so only one model at a time may seed them.
 _LOCK = threading.RLock()
 
 
 @contextmanager
 def seeded(seed: int, device: torch.device | None = None) -> Iterator[torch.Generator]:
-    """Seed torch within the block, and give a generator for draws of rows.
+    """Seed torch within the block, and yield a generator for sampling rows.
 
-    Weights and dropout read torch's global generators, which are restored afterwards.
+    Weights and dropout use torch's global generators; their state is restored
+    afterwards.
 
     >>> before = torch.get_rng_state()
     >>> with seeded(0) as generator:

@@ -1,94 +1,91 @@
-"""The plain learner, criterion(module(rows), y); most peers use it as it is."""
+"""The plain supervised learner, criterion(module(rows), y); most networks use it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from modernnca.core.rows import Rows
+
 Criterion = Callable[[Tensor, Tensor], Tensor]
-Judge = Callable[[Tensor], tuple[float, float]]
-N_AT_ONCE = 4096  # rows that are answered at once, unless the module says otherwise
+Evaluate = Callable[[Tensor], tuple[float, float]]
+EVAL_BATCH_SIZE = 4096  # rows per forward pass, unless the module has its own
 
 
-class Takes(Protocol):
-    """Rows of any shape, from which some can be taken."""
+class LabeledRows(NamedTuple):
+    """Rows with their targets."""
 
-    def take(self, index: Any) -> Self:
+    rows: Rows
+    y: Tensor  # (N,) class codes, or numbers
+
+    def take(self, index: Tensor | slice) -> "LabeledRows":
         """The rows at `index`."""
+        return LabeledRows(self.rows.take(index), self.y[index])
 
-
-class Examples(NamedTuple):
-    """Rows and what is to be learned of them."""
-
-    rows: Any  # Takes
-    y: Tensor  # (N,) codes of classes, or numbers
-
-    def take(self, index: Tensor | slice) -> "Examples":
-        """The examples at `index`."""
-        return Examples(self.rows.take(index), self.y[index])
-
-    def __len__(self) -> int:
+    @property
+    def n_rows(self) -> int:
+        """N."""
         return len(self.y)
 
 
 class Supervised:
-    """Learn to answer `fit` by a criterion; judged on `stop`.
+    """Minimize a criterion on `train`; evaluate on `valid`.
 
-    A method with another loss overrides `loss`; one that learns something from the rows
-    before the first step (prototypes, an order of columns) overrides `begin`.
+    A method with another loss overrides `loss`; one that learns something from the
+    rows before the first step (prototypes, the order of columns) overrides `prepare`.
 
     Args:
-        module: gives (B, V) logits, or (B, 1) numbers, for B rows.
-        criterion: from what the module gives and y to a loss.
-        judge: from what the module gives for the rows of `stop` to a score (higher is
-            better) and a loss.
-        generator: for draws.
+        module: maps B rows to (B, V) logits, or to (B, 1) numbers.
+        criterion: maps the module's outputs and y to a loss.
+        evaluate: maps the module's outputs for `valid` to a score (higher is better)
+            and a loss.
+        generator: for random draws.
     """
 
     def __init__(
         self,
         module: nn.Module,
-        fit: Examples,
-        stop: Examples,
+        train: LabeledRows,
+        valid: LabeledRows,
         *,
         criterion: Criterion,
-        judge: Judge,
+        evaluate: Evaluate,
         generator: torch.Generator,
     ) -> None:
         self.module = module
-        self.fit, self.stop = fit, stop
-        self.criterion, self.judge = criterion, judge
+        self.train, self.valid = train, valid
+        self.criterion, self.evaluate = criterion, evaluate
         self.generator = generator
-        self.n_rows = len(fit)
-        self.begin()
+        self.n_rows = train.n_rows
+        self.prepare()
 
-    def begin(self) -> None:
-        """What is to be learned before the first step."""
+    def prepare(self) -> None:
+        """What is learned before the first step: nothing by default."""
 
     def loss(self, batch: Tensor) -> Tensor:
         """The loss of the rows numbered in `batch`."""
-        rows, y = self.examples(batch)
+        rows, y = self.take(batch)
         return self.criterion(self.module(rows), y)
 
-    def examples(self, batch: Tensor) -> Examples:
-        """Take the rows; a last row alone is doubled, since one has no variance."""
-        return self.fit.take(batch if len(batch) > 1 else batch.repeat(2))
+    def take(self, batch: Tensor) -> LabeledRows:
+        """Take training rows; a single row is taken twice, since it has no variance."""
+        return self.train.take(batch if len(batch) > 1 else batch.repeat(2))
 
     def validate(self) -> tuple[float, float]:
-        """How good it is on the rows to stop by."""
-        return self.judge(answer_all(self.module, self.stop.rows, len(self.stop)))
+        """The score and the loss on the validation rows."""
+        return self.evaluate(predict_in_batches(self.module, self.valid.rows))
 
 
-def answer_all(module: nn.Module, rows: Takes, n_rows: int) -> Tensor:
-    """What the module gives for all rows, some at a time, in evaluation mode."""
-    n_at_once = int(getattr(module, "n_at_once", N_AT_ONCE))
+def predict_in_batches(module: nn.Module, rows: Rows) -> Tensor:
+    """The module's outputs for all rows, in evaluation mode."""
+    batch_size = int(getattr(module, "eval_batch_size", EVAL_BATCH_SIZE))
     was_training = module.training
     module.eval()
     with torch.no_grad():
-        answers = [
-            module(rows.take(slice(start, start + n_at_once)))
-            for start in range(0, n_rows, n_at_once)
+        outputs = [
+            module(rows.take(slice(start, start + batch_size)))
+            for start in range(0, rows.n_rows, batch_size)
         ]
     module.train(was_training)
-    return torch.cat(answers)
+    return torch.cat(outputs)

@@ -7,35 +7,35 @@ from scipy.special import softmax
 from sklearn.svm import LinearSVC, LinearSVR
 
 from modernnca.lab.peers.card import Peer
-from modernnca.lab.peers.wrapped import Wrapped, wrapped_maker
+from modernnca.lab.peers.estimator_model import EstimatorModel, estimator_maker
 from modernnca.tune.space import LogFloat
 
 
-class SVM(Wrapped):
-    """Margins of the classes become numbers that rank alike and sum to one."""
+class SVM(EstimatorModel):
+    """scikit-learn's linear SVM, with a softmax of its margins as probabilities."""
 
-    def estimator(self, **settings: Any) -> Any:
-        """Of scikit-learn."""
-        kind = LinearSVR if self.regression else LinearSVC
-        return kind(random_state=self.seed, dual="auto", **settings)
+    def make_estimator(self, **settings: Any) -> Any:
+        """The estimator of scikit-learn."""
+        estimator = LinearSVR if self.is_regression else LinearSVC
+        return estimator(random_state=self.seed, dual="auto", **settings)
 
-    def answer(self, x: Any) -> np.ndarray:
+    def predict_encoded(self, x: Any) -> np.ndarray:
         """Probabilities (B, V), or standardized numbers (B,)."""
-        if self.regression:
+        if self.is_regression:
             return np.asarray(self.model.predict(x))
         margins = self.model.decision_function(x)
         if margins.ndim == 1:
             margins = np.stack([-margins / 2, margins / 2], axis=1)
         return np.asarray(softmax(margins, axis=1))
 
-    def put_away(self) -> dict[str, Any]:
-        """Its planes."""
+    def estimator_state(self) -> dict[str, Any]:
+        """The coefficients of its hyperplanes."""
         return {"coef": self.model.coef_, "intercept": self.model.intercept_}
 
-    def bring_back(self, state: dict[str, Any]) -> None:
-        """The same planes."""
+    def load_estimator_state(self, state: dict[str, Any]) -> None:
+        """Restore the coefficients."""
         self.model.coef_, self.model.intercept_ = state["coef"], state["intercept"]
-        if not self.regression:
+        if not self.is_regression:
             self.model.classes_ = np.arange(len(self.classes_))
 
 
@@ -44,9 +44,9 @@ PEER = Peer(
     title="SVM",
     paper="Cortes and Vapnik, 1995",
     source="scikit-learn's LinearSVC and LinearSVR, as in the paper's benchmark",
-    differs="probabilities are a softmax of the margins: they rank, uncalibrated; "
-    "a limit of time cannot interrupt it",
-    make=wrapped_maker("svm", SVM),
+    differs="probabilities are a softmax of the margins, which ranks but is not "
+    "calibrated; a time limit cannot interrupt it",
+    make=estimator_maker("svm", SVM),
     defaults={"C": 1.0, "max_iter": 2000},
     space={"C": LogFloat(1e-5, 1e5)},
 )

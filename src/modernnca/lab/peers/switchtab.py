@@ -1,4 +1,4 @@
-"""SwitchTab: rows in two parts, one of which must still do when two rows switch it."""
+"""SwitchTab: rows have mutual and salient parts; pairs of rows switch the mutual."""
 
 from typing import NamedTuple
 
@@ -8,39 +8,39 @@ from torch.nn.functional import mse_loss
 
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.card import Peer
+from modernnca.lab.peers.context_rows import ContextLearner, ContextRows
 from modernnca.lab.peers.inputs import Flat
-from modernnca.lab.peers.mates import Mates, WithMates
 from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.tune.space import LogFloat
 
-_WIDEST = 1024  # a wider row is projected first: weights grow with the square
+_MAX_D_ROW = 1024  # wider rows are projected: weights grow with the square
 
 
 def corrupt(rows: Rows, rate: float) -> Rows:
-    """Replace cells, each with the chance `rate`, by that of some row of the column."""
+    """Replace each cell, with probability `rate`, by a random cell of its column."""
 
-    def some(cells: Tensor) -> Tensor:
+    def replace(cells: Tensor) -> Tensor:
         drawn = torch.randint(len(cells), cells.shape, device=cells.device)
         keep = torch.rand(cells.shape, device=cells.device) >= rate
         return torch.where(keep, cells, cells.gather(0, drawn))
 
-    return Rows(*(some(part) for part in rows[:3] if part is not None))
+    return Rows(replace(rows.numbers), replace(rows.plain), replace(rows.codes))
 
 
 class Parts(NamedTuple):
-    """What a row has in common with others, and what is its own: (B, d) each."""
+    """The information that rows share, and that specific to a row: (B, d) each."""
 
     mutual: Tensor
     salient: Tensor
 
 
 class SwitchTab(nn.Module):
-    """A transformer over rows, two projectors, a decoder, and a linear answer.
+    """A transformer over rows, two projectors, a decoder, and a linear head.
 
-    A row is one token, so the rows of a batch attend to each other; see `Mates`.
+    A row is one token, so the rows of a batch attend to each other; see `ContextRows`.
     """
 
-    n_at_once = 1024  # rows asked at once, since they make a mask with the mates
+    eval_batch_size = 1024  # bounds the attention mask over rows and context
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class SwitchTab(nn.Module):
     ) -> None:
         super().__init__()
         self.alpha, self.corruption = alpha, corruption
-        self.mates = Mates(shape, n_mates)
+        self.context = ContextRows(shape, n_mates)
         self.flat = Flat(shape)
         d_in = self.flat.d_out
-        d_row = min(d_in, _WIDEST)
-        d_row += -d_row % n_heads  # the heads share a row in equal parts
-        self.fit_in: nn.Module = (
+        d_row = min(d_in, _MAX_D_ROW)
+        d_row += -d_row % n_heads  # the heads split a row equally
+        self.input_layer: nn.Module = (
             nn.Linear(d_in, d_row) if d_in > d_row else nn.ZeroPad1d((0, d_row - d_in))
         )
         self.layers = nn.ModuleList(
@@ -73,51 +73,52 @@ class SwitchTab(nn.Module):
         self.head = nn.Linear(d_row, shape.d_out)
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer the rows."""
+        """Predict each row, (B, d_out)."""
         return self.head(self.encode(rows))
 
     def encode(self, rows: Rows) -> Tensor:
-        """The rows as they see each other, (B, d)."""
-        n_asked = len(rows.numbers)
-        rows, mask = self.mates(rows)
-        hidden = None if mask is None else ~mask  # torch asks who is not seen
-        x = self.fit_in(self.flat(rows))
+        """The rows after attention to each other, or to the context: (B, d)."""
+        n_rows = rows.n_rows
+        rows, mask = self.context(rows)
+        src_mask = None if mask is None else ~mask  # True: do not attend
+        x = self.input_layer(self.flat(rows))
         for layer in self.layers:
-            x = layer(x, src_mask=hidden)
-        return x[-n_asked:]
+            x = layer(x, src_mask=src_mask)
+        return x[-n_rows:]
 
     def parts(self, encoded: Tensor) -> Parts:
-        """Take encoded rows apart."""
+        """Split encoded rows."""
         return Parts(self.to_mutual(encoded), self.to_salient(encoded))
 
     def decode(self, mutual: Tensor, salient: Tensor) -> Tensor:
-        """The row that has these parts, as `Flat` lays it out."""
+        """Reconstruct rows from their parts, in the format of `Flat`."""
         return self.decoder(torch.cat([mutual, salient], 1))
 
 
-class SwitchLearner(WithMates):
-    """The loss of the answers, and of rows rebuilt with their own and lent parts."""
+class SwitchTabLearner(ContextLearner):
+    """The supervised loss, plus the errors of recovered and switched rows."""
 
     module: SwitchTab
 
     def loss(self, batch: Tensor) -> Tensor:
-        """Of the rows in `batch`, each beside another one drawn from all."""
+        """The loss of the rows in `batch`, each paired with a random row."""
         drawn = torch.randint(self.n_rows, batch.shape, generator=self.generator)
-        net, x, seen, losses = self.module, [], [], []
+        net, x, encoded, losses = self.module, [], [], []
         for index in (batch, drawn.to(batch.device)):
-            rows, y = self.examples(index)
+            rows, y = self.take(index)
             x.append(net.flat(rows))
-            seen.append(net.encode(corrupt(rows, net.corruption)))
-            losses.append(self.criterion(net.head(seen[-1]), y))
-        return self.rebuilt(x, seen) + net.alpha * torch.stack(losses).sum()
+            encoded.append(net.encode(corrupt(rows, net.corruption)))
+            losses.append(self.criterion(net.head(encoded[-1]), y))
+        supervised = torch.stack(losses).sum()
+        return self.reconstruction_loss(x, encoded) + net.alpha * supervised
 
-    def rebuilt(self, x: list[Tensor], seen: list[Tensor]) -> Tensor:
-        """The errors of two rows, each rebuilt with either's mutual part."""
-        parts = [self.module.parts(z) for z in seen]
+    def reconstruction_loss(self, x: list[Tensor], encoded: list[Tensor]) -> Tensor:
+        """The errors of two rows, each decoded with the mutual part of either row."""
+        decode, parts = self.module.decode, [self.module.parts(z) for z in encoded]
         errors = [
-            mse_loss(self.module.decode(parts[lent].mutual, parts[own].salient), x[own])
-            for own in (0, 1)
-            for lent in (0, 1)
+            mse_loss(decode(parts[other].mutual, parts[row].salient), x[row])
+            for row in (0, 1)
+            for other in (0, 1)
         ]
         return torch.stack(errors).sum()
 
@@ -126,16 +127,16 @@ PEER = Peer(
     name="switchtab",
     title="SwitchTab",
     paper="Wu et al., 2024",
-    source="written here: the authors published no code",
+    source="our implementation: the authors published no code",
     differs=(
-        "learned in one go with the labels, as in the paper's benchmark; cells are "
-        "corrupted by cells of their column, and the true ones rebuilt; no sigmoid in "
-        "the decoder, since standardized numbers are not between 0 and 1; normalized "
-        "before each part, not after, so that few columns keep their sizes; AdamW, not "
-        "RMSprop; a row is answered among a fixed sample of training rows, so that "
-        "the answer does not depend on what else is asked"
+        "trained in one stage, with labels, as in the paper's benchmark; cells are "
+        "corrupted by cells of their column, and the true ones reconstructed; no "
+        "sigmoid in the decoder, since standardized numbers are not between 0 and 1; "
+        "pre-norm instead of post-norm, which preserves magnitudes in tables with few "
+        "columns; AdamW instead of RMSprop; a row is predicted next to a fixed sample "
+        "of training rows, so that its prediction does not depend on other queries"
     ),
-    make=net_maker("switchtab", SwitchTab, SwitchLearner),
+    make=net_maker("switchtab", SwitchTab, SwitchTabLearner),
     defaults={
         "n_layers": 3,
         "n_heads": 2,

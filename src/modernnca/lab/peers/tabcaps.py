@@ -1,7 +1,7 @@
-"""TabCaps: profiles of a row vote for capsules; the longest capsules name the class.
+"""TabCaps: profiles of a row vote for capsules, whose lengths score the classes.
 
-Shapes: B rows, d columns, P profiles of a row, S capsules (some for each class), T
-numbers in a capsule.
+Shapes: B rows, d columns, P profiles of a row, S capsules (several per class), T
+dimensions of a capsule.
 """
 
 import torch
@@ -11,81 +11,81 @@ from torch.nn.functional import dropout, normalize, one_hot
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.card import Peer
 from modernnca.lab.peers.danets import AbstractLayer
+from modernnca.lab.peers.entmax import entmax15
 from modernnca.lab.peers.inputs import Flat
 from modernnca.lab.peers.net_model import TableShape, net_maker
-from modernnca.lab.peers.sparse import entmax15
 from modernnca.lab.peers.supervised import Supervised
 from modernnca.tune.space import Int, LogFloat
 
 
 def margin_loss(logits: Tensor, y: Tensor) -> Tensor:
-    """Ask for 0.9 or more of the true class and 0.1 or less of each other.
+    """Penalize less than 0.9 for the true class and more than 0.1 for the others.
 
-    PAPER: the margins are of lengths; as in the authors' code, they are of the softmax
-    of lengths, so that what is learned and what is predicted are the same.
+    PAPER: the margins apply to lengths; here, as in the authors' code, to the softmax
+    of lengths, so that training and prediction use the same quantity.
 
     >>> margin_loss(torch.zeros(1, 2), torch.tensor([0]))  # 0.4^2 + 0.4^2 / 2
     tensor(0.2400)
     """
     p = logits.softmax(1)
     true = one_hot(y, p.shape[1])
-    missed = (0.9 - p).relu().square()
-    strayed = (p - 0.1).relu().square()
-    return (true * missed + 0.5 * (1 - true) * strayed).sum(1).mean()
+    too_low = (0.9 - p).relu().square()
+    too_high = (p - 0.1).relu().square()
+    return (true * too_low + 0.5 * (1 - true) * too_high).sum(1).mean()
 
 
 class Profiles(nn.Module):
-    """The columns and mixtures of them, through kernels: (B, d) to (B, P, d_out).
+    """Columns and linear mixtures of them, times kernels: (B, d) to (B, P, d_out).
 
-    Each kernel stresses the columns in its own way; the last profile is the row itself.
+    Each kernel weights the columns differently; the last profile is the row itself.
     """
 
     def __init__(self, d_in: int, *, d_mixed: int, n_kernels: int) -> None:
         super().__init__()
         self.mix = nn.Linear(d_in, d_mixed)
-        self.d_out, self.n_profiles = d_in + d_mixed, n_kernels + 1
+        self.d_out = d_in + d_mixed
         self.kernels = nn.Parameter(torch.randn(n_kernels, self.d_out))
         self.norm = nn.LayerNorm(self.d_out)
 
     def forward(self, x: Tensor) -> Tensor:
-        """See each row from all sides."""
+        """The normalized profiles of each row."""
         x = torch.cat([x, self.mix(x)], 1)[:, None]
         return self.norm(torch.cat([x * self.kernels, x], 1))
 
 
 class Routing(nn.Module):
-    """Votes become capsules in one go: those near the mean vote weigh more.
+    """One-pass routing of votes to capsules: votes near the mean weigh more.
 
-    Votes are compared as bags of words: how much of each learned word is in them.
+    Votes are compared by their similarities to learned words, as bags of words are.
     """
 
     def __init__(self, n_profiles: int, n_capsules: int, *, d: int, n_words: int):
         super().__init__()
         self.words = nn.Parameter(torch.rand(n_words, d))
-        self.reach = nn.Parameter(torch.rand(n_profiles, n_capsules))
+        self.max_distance = nn.Parameter(torch.rand(n_profiles, n_capsules))
         self.norm = nn.LayerNorm(d)
 
     def weights(self, votes: Tensor) -> Tensor:
-        """What each vote (B, P, S, T) weighs, (B, P, S); they sum to one over P."""
+        """The weights (B, P, S) of the votes (B, P, S, T); they sum to one over P."""
         bags = (votes @ normalize(self.words, dim=1).T).sigmoid()  # (B, P, S, words)
-        apart = (bags - bags.mean(1, keepdim=True)).square().mean(3)
-        return (self.reach.square() - apart).relu().softmax(1)
+        distance = (bags - bags.mean(1, keepdim=True)).square().mean(3)
+        return (self.max_distance.square() - distance).relu().softmax(1)
 
     def forward(self, votes: Tensor) -> Tensor:
-        """From (B, P, S, T) to (B, S, T)."""
+        """Map votes (B, P, S, T) to capsules (B, S, T)."""
         return self.norm((self.weights(votes)[..., None] * votes).sum(1))
 
 
 class TabCaps(nn.Module):
-    """Profiles, votes, capsules; and a way back from the capsules to the row.
+    """Profiles vote for capsules; a decoder reconstructs the row from them.
 
     Args:
-        n_each: capsules for each class.
-        d_mixed: mixtures of columns beside the columns.
-        rebuild: the weight of the squared error of the rebuilt row.
+        n_each: capsules per class.
+        d_mixed: linear mixtures of columns, in addition to the columns.
+        rebuild: the weight of the reconstruction error.
     """
 
-    n_at_once = 1024
+    eval_batch_size = 1024
 
     def __init__(
         self,
@@ -109,8 +109,8 @@ class TabCaps(nn.Module):
         self.decoder = Decoder(n_each * d_capsule, self.flat.d_out)
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer the rows: (B, classes)."""
-        return self.answer(self.capsules(rows))
+        """Predict the logits of each row, (B, classes)."""
+        return self.class_logits(self.capsules(rows))
 
     def capsules(self, rows: Rows) -> Tensor:
         """The capsules of each class, (B, classes, n_each, T)."""
@@ -120,13 +120,13 @@ class TabCaps(nn.Module):
         votes = votes.unflatten(2, (n_classes * n_each, d_capsule))
         return self.routing(votes).unflatten(1, (n_classes, n_each))
 
-    def answer(self, capsules: Tensor) -> Tensor:
-        """A class is as likely as its capsules are long; lengths are logits."""
+    def class_logits(self, capsules: Tensor) -> Tensor:
+        """The logit of a class is the sum of the lengths of its capsules."""
         return dropout(capsules.norm(dim=3), 0.2, self.training).sum(2)
 
 
 class Decoder(nn.Module):
-    """The row again, from the capsules of its class."""
+    """Reconstruct a row from the capsules of its class."""
 
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
@@ -135,32 +135,32 @@ class Decoder(nn.Module):
         self.last = nn.Linear(32, d_out)
 
     def forward(self, x: Tensor) -> Tensor:
-        """From (B, d_in) to (B, d_out)."""
+        """Map (B, d_in) to (B, d_out)."""
         return self.last(self.second(torch.cat([x, self.first(x)], 1)))
 
 
-class Capsules(Supervised):
-    """The margin loss, and the error of rows rebuilt from their class's capsules."""
+class TabCapsLearner(Supervised):
+    """The margin loss, plus the error of rows reconstructed from their capsules."""
 
     module: TabCaps
 
     def loss(self, batch: Tensor) -> Tensor:
         """The loss of the rows numbered in `batch`."""
-        rows, y = self.examples(batch)
+        rows, y = self.take(batch)
         net = self.module
         capsules = net.capsules(rows)
         own = capsules[torch.arange(len(y), device=y.device), y]  # (B, n_each, T)
         error = (net.decoder(own.flatten(1)) - net.flat(rows)).square().sum(1).mean()
-        return margin_loss(net.answer(capsules), y) + net.rebuild * error
+        return margin_loss(net.class_logits(capsules), y) + net.rebuild * error
 
 
 PEER = Peer(
     name="tabcaps",
     title="TabCaps",
     paper="Chen et al., 2023",
-    source="written here: there is no package",
-    differs="AdamW for QHAdam; the weights of the best epoch, not of the last",
-    make=net_maker("tabcaps", TabCaps, Capsules),
+    source="our implementation: there is no package",
+    differs="AdamW instead of QHAdam; weights of the best epoch, not of the last",
+    make=net_maker("tabcaps", TabCaps, TabCapsLearner),
     tasks=("binclass", "multiclass"),
     defaults={
         "n_each": 3,

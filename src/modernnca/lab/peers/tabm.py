@@ -1,10 +1,10 @@
-"""TabM: many plain nets in one, which share weights but for a few of each one's own."""
+"""TabM: an ensemble of MLPs in one network, which share most of their weights."""
 
 import torch
 from torch import Tensor, nn
 
 from modernnca.core.rows import Rows
-from modernnca.lab.peers.card import Peer, imported
+from modernnca.lab.peers.card import Peer, import_extra
 from modernnca.lab.peers.inputs import Flat
 from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.lab.peers.supervised import Supervised
@@ -12,9 +12,9 @@ from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
 class TabM(nn.Module):
-    """K members, each with an answer; together they answer with the mean."""
+    """K members; the prediction is their mean."""
 
-    n_at_once = 1024  # every row is there K times
+    eval_batch_size = 1024  # every row is repeated K times
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class TabM(nn.Module):
         dropout: float,
     ) -> None:
         super().__init__()
-        tabm = imported("tabm", extra="peers")
+        tabm = import_extra("tabm", extra="peers")
         self.n_members = n_members
         self.flat = Flat(shape)
         self.nets = nn.Sequential(
@@ -37,7 +37,7 @@ class TabM(nn.Module):
                 d_block=d_block,
                 dropout=dropout,
                 k=n_members,
-                # Members begin apart by the signs of their inputs, column by column.
+                # Members differ at first by the signs of their inputs, one per column.
                 start_scaling_init="random-signs",
                 start_scaling_init_chunks=[
                     *[1] * (shape.n_numbers + shape.n_plain),
@@ -48,47 +48,47 @@ class TabM(nn.Module):
         )
 
     def members(self, rows: Rows) -> Tensor:
-        """The answer of each member to all rows, (B, K, d_out)."""
+        """The output of each member for all rows, (B, K, d_out)."""
         return self.nets(self.flat(rows))
 
-    def each_its_own(self, rows: Rows) -> Tensor:
-        """Of B * K rows the first K ask the members in turn, and so on: (B, K, V)."""
+    def members_on_own_rows(self, rows: Rows) -> Tensor:
+        """One output per row for B * K rows: row i goes to member i % K, (B, K, V)."""
         return self.nets(self.flat(rows).unflatten(0, (-1, self.n_members)))
 
     def forward(self, rows: Rows) -> Tensor:
-        """The mean of probabilities, as logits, or of numbers, (B, d_out)."""
-        answers = self.members(rows)
-        if answers.shape[-1] == 1:
-            return answers.mean(1)
-        return answers.log_softmax(-1).logsumexp(1)  # up to a constant
+        """The mean of the probabilities, as logits, or of the numbers, (B, d_out)."""
+        outputs = self.members(rows)
+        if outputs.shape[-1] == 1:
+            return outputs.mean(1)
+        return outputs.log_softmax(-1).logsumexp(1)  # up to a constant
 
 
-class EachMember(Supervised):
-    """The loss of each member by itself, on a batch of its own: many nets, not one."""
+class TabMLearner(Supervised):
+    """Each member has its own loss on its own batch, as if trained separately."""
 
     module: TabM
 
-    def begin(self) -> None:
-        """Draw an order of the rows for each member: all see all, in other company."""
+    def prepare(self) -> None:
+        """Shuffle the rows for each member: all see all rows, in other batches."""
         drawn = torch.rand(self.n_rows, self.module.n_members, generator=self.generator)
-        self.orders = drawn.argsort(0).to(self.fit.y.device)  # (N, K)
+        self.orders = drawn.argsort(0).to(self.train.y.device)  # (N, K)
 
     def loss(self, batch: Tensor) -> Tensor:
         """The mean loss of the members."""
-        rows, y = self.fit.take(self.orders[batch].flatten())
-        return self.criterion(self.module.each_its_own(rows).flatten(0, 1), y)
+        rows, y = self.train.take(self.orders[batch].flatten())
+        return self.criterion(self.module.members_on_own_rows(rows).flatten(0, 1), y)
 
 
 PEER = Peer(
     name="tabm",
     title="TabM",
     paper="Gorishniy et al., 2025",
-    source="the members are the authors' package's, the training is ours; defaults as "
-    "in their example and in pytabkit",
-    differs="at most 1,000 epochs; a member's batches are a fixed shuffling of the "
-    "common ones",
+    source="the network of the authors' package, with our training; defaults as in "
+    "their example and in pytabkit",
+    differs="at most 1,000 epochs; the batches of a member are a fixed permutation of "
+    "the shared ones",
     extra="peers",
-    make=net_maker("tabm", TabM, EachMember),
+    make=net_maker("tabm", TabM, TabMLearner),
     defaults={
         "n_members": 32,
         "n_blocks": 3,

@@ -1,6 +1,7 @@
-"""TabR: a row looks up its nearest training rows, and learns from how they differ.
+"""TabR: a network that retrieves the nearest training rows and attends to them.
 
-Shapes: B asking rows, M remembered ones, K neighbors, D the width, H that of a block.
+Shapes: B query rows, M candidates (the training rows), K neighbors, D the width, H the
+width of a block.
 """
 
 import torch
@@ -10,55 +11,55 @@ from torch.nn.functional import embedding_bag, linear
 from modernnca.core.embeddings import Residual
 from modernnca.core.network import InputShape, Network, NetworkConfig
 from modernnca.core.rows import Rows
-from modernnca.lab.peers.attention import in_parts
+from modernnca.lab.peers.attention import in_chunks
 from modernnca.lab.peers.card import Peer
 from modernnca.lab.peers.net_model import TableShape, net_maker
-from modernnca.lab.peers.supervised import Examples, Supervised
+from modernnca.lab.peers.supervised import LabeledRows, Supervised
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 N_NEIGHBORS = 96
-# What is held in memory at once, in numbers: distances, cells to encode, differences.
-N_PAIRS, N_CELLS, N_DIFFERENCES = 2**24, 2**18, 2**22
+# Limits on what is in memory at once, in numbers.
+MAX_DISTANCES, MAX_CELLS, MAX_DIFFERENCES = 2**24, 2**18, 2**22
 
 
 def nearest(
-    query: Tensor, keys: Tensor, n: int, *, own: Tensor | None = None
+    query: Tensor, keys: Tensor, n: int, *, exclude: Tensor | None = None
 ) -> Tensor:
-    """The `n` nearest of the keys (M, D) to each query (B, D), in any order: (B, n).
+    """The unordered indices (B, n) of the keys (M, D) nearest to each query (B, D).
 
-    `own` (B,) is the key that is the query itself, which is not among them.
+    `exclude` (B,) is the index of a key that each query must not find: itself.
 
     >>> keys = torch.tensor([[0.0], [1.0], [3.0]])
-    >>> nearest(keys, keys, 1, own=torch.arange(3)).T
+    >>> nearest(keys, keys, 1, exclude=torch.arange(3)).T
     tensor([[1, 0, 1]])
     """
-    keys = keys - (middle := keys.mean(0))  # near the origin few digits are lost
+    keys = keys - (mean := keys.mean(0))  # near the origin, rounding errors are small
     norms = keys.square().sum(1)
-    n_at_once = max(1, N_PAIRS // len(keys))
+    chunk_size = max(1, MAX_DISTANCES // len(keys))
     found = []
-    for start in range(0, len(query), n_at_once):
-        some = slice(start, start + n_at_once)
-        scores = norms - 2 * (query[some] - middle) @ keys.T  # (b, M)
-        if own is not None:
-            scores.scatter_(1, own[some, None], torch.inf)
+    for start in range(0, len(query), chunk_size):
+        chunk = slice(start, start + chunk_size)
+        scores = norms - 2 * (query[chunk] - mean) @ keys.T  # (b, M)
+        if exclude is not None:
+            scores.scatter_(1, exclude[chunk, None], torch.inf)
         found.append(scores.topk(n, largest=False, sorted=False).indices)
     return torch.cat(found)
 
 
 class TabR(nn.Module):
-    """Encode, look up, mix what the neighbors say into the row, predict.
+    """Encode the row, retrieve its neighbors, add their values, predict.
 
-    The value of neighbor i is W(y_i) + T(k - k_i), and its share the softmax of
-    -|k - k_i|^2. T is linear, ReLU, dropout, linear; so the first layer can be applied
-    before the difference, and the last one after the sum over neighbors, which spares
-    K times the work and gives the same.
+    The value of neighbor i is W(y_i) + T(k - k_i), and its weight the softmax of
+    -|k - k_i|^2. T is linear, ReLU, dropout, linear. The first layer can be applied
+    before the difference, and the last one after the sum over neighbors: the result is
+    the same, for a K-th of the work.
     """
 
     numbers: Tensor
     plain: Tensor
     codes: Tensor
     y: Tensor
-    n_at_once = 2**15  # rows that are answered at once: all keys are encoded for them
+    eval_batch_size = 2**15  # large, since each batch encodes all candidates
 
     def __init__(
         self,
@@ -82,7 +83,7 @@ class TabR(nn.Module):
             hidden = (nn.Linear(d_main, d_block), nn.ReLU(), nn.Dropout(dropout))
             return nn.Sequential(*norm, *hidden, nn.Linear(d_block, d_main))
 
-        # The first layers are ModernNCA's: PLR lite and a linear layer.
+        # The input layers are those of ModernNCA: PLR lite and a linear layer.
         config = NetworkConfig.defaults().updated(
             {
                 "encoding": encoding,
@@ -107,8 +108,8 @@ class TabR(nn.Module):
         self.to_key = nn.Sequential(*norm, nn.Linear(d_main, d_main))
 
         self.label = _label_encoder(shape.d_out, d_main)
-        self.bend_in = nn.Linear(d_main, d_block)
-        self.bend_out = nn.Linear(d_block, d_main, bias=False)
+        self.diff_in = nn.Linear(d_main, d_block)
+        self.diff_out = nn.Linear(d_block, d_main, bias=False)
         self.context_dropout = nn.Dropout(context_dropout)
 
         self.predict = nn.Sequential(
@@ -117,152 +118,162 @@ class TabR(nn.Module):
             nn.ReLU(),
             nn.Linear(d_main, shape.d_out),
         )
-        self.remember(_no_rows(shape))
+        self.remember(_empty_rows(shape))
 
-    def remember(self, examples: Examples) -> None:
-        """Keep the training rows, among which neighbors are looked up."""
-        rows = examples.rows
+    def remember(self, train: LabeledRows) -> None:
+        """Store the training rows as candidates."""
+        rows = train.rows
         parts = {"numbers": rows.numbers, "plain": rows.plain, "codes": rows.codes}
-        for name, part in {**parts, "y": examples.y}.items():
+        for name, part in {**parts, "y": train.y}.items():
             self.register_buffer(name, part)
 
-    def forward(self, rows: Rows, own: Tensor | None = None) -> Tensor:
-        """Answer rows; those in training say which of the remembered rows they are."""
+    def forward(self, rows: Rows, exclude: Tensor | None = None) -> Tensor:
+        """Predict each row; in training, `exclude` is its index among candidates."""
         x = self.encode(rows)
         key = self.to_key(x)
         with torch.no_grad():
             keys = self.keys(torch.arange(len(self.y), device=key.device))
-        n = min(N_NEIGHBORS, len(keys) - (own is not None))
+        n = min(N_NEIGHBORS, len(keys) - (exclude is not None))
         if n > 0:
-            x = x + self.hear(key, self.look_up(key.detach(), keys, n, own), keys)
+            neighbors = self.retrieve(key.detach(), keys, n, exclude)
+            x = x + self.aggregate(key, neighbors, keys)
         return self.predict(x)
 
     def embed(self, rows: Rows) -> Tensor:
-        """The space in which neighbors are looked up: (N, D)."""
+        """The keys by which neighbors are retrieved: (N, D)."""
         return self.to_key(self.encode(rows))
 
-    def keys(self, which: Tensor) -> Tensor:
-        """The keys of remembered rows."""
-        rows = Rows(self.numbers, self.plain, self.codes).take(which)
+    def keys(self, index: Tensor) -> Tensor:
+        """The keys of the candidates at `index`."""
+        rows = Rows(self.numbers, self.plain, self.codes).take(index)
         return self.embed(rows)
 
     def encode(self, rows: Rows) -> Tensor:
-        """Encode rows, some at a time where they are many: (N, D)."""
+        """Encode rows, in chunks if there are many: (N, D)."""
         n_rows, n_columns = rows.numbers.shape
-        return in_parts(
-            lambda some: self.encoder(rows.take(some)),
+        return in_chunks(
+            lambda chunk: self.encoder(rows.take(chunk)),
             torch.arange(n_rows, device=rows.numbers.device),
-            max(1, N_CELLS // max(1, n_columns)),
+            max(1, MAX_CELLS // max(1, n_columns)),
         )
 
-    def look_up(
-        self, query: Tensor, keys: Tensor, n: int, own: Tensor | None = None
+    def retrieve(
+        self, query: Tensor, keys: Tensor, n: int, exclude: Tensor | None = None
     ) -> Tensor:
-        """The places of the `n` nearest rows of each query: (B, n)."""
+        """The indices of the `n` nearest candidates of each query: (B, n)."""
         if self.training:
-            return nearest(query, keys, n, own=own)
-        # In double precision rounding does not choose among rows that are alike, so
-        # that an answer does not depend on which other rows are asked for.
-        return nearest(query.double(), keys.double(), n, own=own)
+            return nearest(query, keys, n, exclude=exclude)
+        # Double precision, so that rounding does not choose among near-duplicates: a
+        # prediction must not depend on the other queries.
+        return nearest(query.double(), keys.double(), n, exclude=exclude)
 
-    def hear(self, key: Tensor, near: Tensor, keys: Tensor) -> Tensor:
-        """What the neighbors `near` (B, K) say to the rows with these keys: (B, D)."""
-        which, near = near.unique(return_inverse=True)
-        # Looked up without a gradient, those found are encoded again with one.
-        keys = self.keys(which) if torch.is_grad_enabled() else keys[which]
-        own, bent = self.bend_in(key), linear(keys, self.bend_in.weight)
-        labels = self.label(self.y[which])
-        n_at_once = max(1, N_DIFFERENCES // (near.shape[1] * bent.shape[1]))
-        parts = torch.arange(len(key), device=key.device).split(n_at_once)
+    def aggregate(self, key: Tensor, neighbors: Tensor, keys: Tensor) -> Tensor:
+        """The weighted sum of the values of `neighbors` (B, K) for each key: (B, D)."""
+        index, neighbors = neighbors.unique(return_inverse=True)
+        # They were found without a gradient; encode them again with one.
+        keys = self.keys(index) if torch.is_grad_enabled() else keys[index]
+        hidden, hidden_keys = self.diff_in(key), linear(keys, self.diff_in.weight)
+        labels = self.label(self.y[index])
+        chunk_size = max(1, MAX_DIFFERENCES // (neighbors.shape[1] * hidden.shape[1]))
+        chunks = torch.arange(len(key), device=key.device).split(chunk_size)
         return torch.cat(
             [
-                self._hear(key[some], own[some], near[some], keys, bent, labels)
-                for some in parts
+                self._aggregate(
+                    key[chunk],
+                    hidden[chunk],
+                    neighbors[chunk],
+                    keys,
+                    hidden_keys,
+                    labels,
+                )
+                for chunk in chunks
             ]
         )
 
-    def _hear(
+    def _aggregate(
         self,
         key: Tensor,  # (b, D)
-        own: Tensor,  # (b, H)
-        near: Tensor,  # (b, K), places in the next three
+        hidden: Tensor,  # (b, H)
+        neighbors: Tensor,  # (b, K), indices into the next three
         keys: Tensor,
-        bent: Tensor,
+        hidden_keys: Tensor,
         labels: Tensor,
     ) -> Tensor:
-        scores = -(key[:, None] - keys[near]).square().sum(-1)
-        shares = self.context_dropout(scores.softmax(1))  # (b, K)
-        hidden = own[:, None] - bent[near]  # (b, K, H)
-        mixed = (shares[:, None] @ (hidden * self._passing(hidden))).squeeze(1)
-        bends = self.bend_out(mixed / (1 - self.dropout) if self.training else mixed)
-        said = embedding_bag(near, labels, mode="sum", per_sample_weights=shares)
-        return said + bends
+        scores = -(key[:, None] - keys[neighbors]).square().sum(-1)
+        weights = self.context_dropout(scores.softmax(1))  # (b, K)
+        diff = hidden[:, None] - hidden_keys[neighbors]  # (b, K, H)
+        mean = (weights[:, None] @ (diff * self._relu_dropout_mask(diff))).squeeze(1)
+        diff_value = self.diff_out(mean / (1 - self.dropout) if self.training else mean)
+        label_value = embedding_bag(
+            neighbors, labels, mode="sum", per_sample_weights=weights
+        )
+        return label_value + diff_value
 
-    def _passing(self, hidden: Tensor) -> Tensor:
-        """Where ReLU lets pass, and dropout too.
+    def _relu_dropout_mask(self, x: Tensor) -> Tensor:
+        """Where both ReLU and dropout keep x.
 
-        As one mask, since this is most of the work: nn.Dropout draws slowly on a CPU.
+        One mask for both, since this is most of the work: nn.Dropout is slow on a CPU.
         """
-        passing = hidden > 0
+        mask = x > 0
         if self.training and self.dropout > 0:
-            passing &= torch.rand_like(hidden) >= self.dropout
-        return passing
+            mask &= torch.rand_like(x) >= self.dropout
+        return mask
 
 
-class NumberLabel(nn.Module):
-    """The vector of a number y (M,): y w + b, drawn as in the paper's code."""
+class NumberEmbedding(nn.Module):
+    """The embedding of a number y (M,): y w + b, initialized as in the paper's code."""
 
     def __init__(self, d_out: int) -> None:
         super().__init__()
         self.linear = nn.Linear(1, d_out)
-        edge = 2**-0.5
-        nn.init.uniform_(self.linear.weight, -edge, edge)
-        nn.init.uniform_(self.linear.bias, -edge, edge)
+        bound = 2**-0.5
+        nn.init.uniform_(self.linear.weight, -bound, bound)
+        nn.init.uniform_(self.linear.bias, -bound, bound)
 
     def forward(self, y: Tensor) -> Tensor:
-        """Give each number its vector, (M, d_out)."""
+        """Embed each number, (M, d_out)."""
         return self.linear(y[:, None])
 
 
 def _label_encoder(n_values: int, d_out: int) -> nn.Module:
     if n_values == 1:
-        return NumberLabel(d_out)
+        return NumberEmbedding(d_out)
     embedding = nn.Embedding(n_values, d_out)
     nn.init.uniform_(embedding.weight, -1.0, 1.0)
     return embedding
 
 
-def _no_rows(shape: TableShape) -> Examples:
+def _empty_rows(shape: TableShape) -> LabeledRows:
     rows = Rows(
         torch.zeros(0, shape.n_numbers),
         torch.zeros(0, shape.n_plain),
         torch.zeros(0, len(shape.levels), dtype=torch.long),
     )
     y = torch.zeros(0, dtype=torch.float32 if shape.d_out == 1 else torch.long)
-    return Examples(rows, y)
+    return LabeledRows(rows, y)
 
 
-class LookingUp(Supervised):
-    """Learn while the rows of the batch look up all others."""
+class TabRLearner(Supervised):
+    """The plain learner; the rows of a batch retrieve from all others."""
 
     module: TabR
 
-    def begin(self) -> None:
-        """Remember the training rows."""
-        self.module.remember(self.fit)
+    def prepare(self) -> None:
+        """Store the training rows as candidates."""
+        self.module.remember(self.train)
 
     def loss(self, batch: Tensor) -> Tensor:
-        """The loss of the rows numbered in `batch`, none of which finds itself."""
-        rows, y = self.fit.take(batch)
-        return self.criterion(self.module(rows, own=batch), y)
+        """The loss of the rows numbered in `batch`; no row retrieves itself."""
+        rows, y = self.train.take(batch)
+        return self.criterion(self.module(rows, exclude=batch), y)
 
 
 PEER = Peer(
     name="tabr",
     title="TabR",
     paper="Gorishniy et al., 2024",
-    source="written here: there is no package by the authors, others need faiss",
-    make=net_maker("tabr", TabR, LookingUp),
+    source="our implementation: the authors have no package, and others need faiss",
+    make=net_maker("tabr", TabR, TabRLearner),
     defaults={
         "d_main": 265,
         "n_encoder_blocks": 0,
@@ -287,6 +298,6 @@ PEER = Peer(
         "learning_rate": LogFloat(3e-5, 1e-3),
         "weight_decay": Maybe(LogFloat(1e-6, 1e-3), 0.0),
     },
-    differs="the search is exact, by matrix products in parts; only rows that were "
-    "found are encoded with a gradient, as in the paper's memory-efficient mode",
+    differs="exact search by matrix products in chunks; only the retrieved rows are "
+    "encoded with a gradient, as in the paper's memory-efficient mode",
 )

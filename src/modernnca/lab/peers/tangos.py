@@ -1,7 +1,7 @@
-"""TANGOS: an MLP whose last units shall look at few columns, and at different ones.
+"""TANGOS: an MLP whose hidden units are regularized to use few, different columns.
 
-What a unit looks at in a row is its gradient with respect to the columns. Shapes: B
-rows, d columns, H units.
+The attribution of a unit in a row is its gradient with respect to the columns. Shapes:
+B rows, d columns, H units of the last hidden layer.
 """
 
 from typing import cast
@@ -17,22 +17,22 @@ from modernnca.lab.peers.net_model import TableShape, net_maker
 from modernnca.lab.peers.supervised import Supervised
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
-N_GRADIENTS = 2**14  # of rows by columns, that are looked at in one step
+MAX_GRADIENTS = 2**14  # rows times columns whose attributions are penalized per step
 
 
-def specialization(gradients: Tensor) -> Tensor:
-    """How much units look at columns at all: the mean size of (B, d, H) gradients."""
-    return gradients.abs().mean()
+def specialization(attributions: Tensor) -> Tensor:
+    """The mean absolute attribution, of attributions (B, d, H)."""
+    return attributions.abs().mean()
 
 
-def overlap(gradients: Tensor, pairs: Tensor) -> Tensor:
-    """How much pairs (2, n) of units look at the same columns: the mean |cosine|."""
-    left, right = gradients[:, :, pairs[0]], gradients[:, :, pairs[1]]
+def orthogonalization(attributions: Tensor, pairs: Tensor) -> Tensor:
+    """The mean |cosine| between the attributions of pairs (2, n) of units."""
+    left, right = attributions[:, :, pairs[0]], attributions[:, :, pairs[1]]
     return cosine_similarity(left, right, dim=1, eps=1e-6).abs().mean()
 
 
 def draw_pairs(n_units: int, n_pairs: int, generator: torch.Generator) -> Tensor:
-    """Pairs of different units, (2, n_pairs); all pairs if there are no more.
+    """Draw pairs of different units, (2, n_pairs); all pairs if there are fewer.
 
     >>> draw_pairs(3, 50, torch.Generator())
     tensor([[0, 0, 1],
@@ -41,17 +41,17 @@ def draw_pairs(n_units: int, n_pairs: int, generator: torch.Generator) -> Tensor
     if n_pairs >= n_units * (n_units - 1) // 2:
         return torch.combinations(torch.arange(n_units)).T
     first = torch.randint(n_units, (n_pairs,), generator=generator)
-    ahead = torch.randint(1, n_units, (n_pairs,), generator=generator)
-    return torch.stack([first, (first + ahead) % n_units])
+    offset = torch.randint(1, n_units, (n_pairs,), generator=generator)
+    return torch.stack([first, (first + offset) % n_units])
 
 
-class Tangos(nn.Module):
-    """An MLP that can tell what its last units look at.
+class TANGOS(nn.Module):
+    """An MLP that computes the attributions of its last hidden units.
 
     Args:
-        specialize: the weight of the penalty on looking at all.
-        separate: the weight of the penalty on looking at the same.
-        n_pairs: of units, drawn in each step to be compared.
+        specialize: the weight of the specialization penalty.
+        separate: the weight of the orthogonalization penalty.
+        n_pairs: how many pairs of units to draw in each step.
     """
 
     def __init__(
@@ -75,46 +75,47 @@ class Tangos(nn.Module):
         self.head = nn.Linear(d_layer, shape.d_out)
 
     def forward(self, rows: Rows) -> Tensor:
-        """Answer the rows: (B, d_out)."""
+        """Predict each row, (B, d_out)."""
         x = self.flat(rows)
         for layer in self.layers:
             x = dropout(layer(x).relu(), self.dropout, self.training)
         return self.head(x)
 
-    def look(self, rows: Rows) -> Tensor:
-        """The gradients of the last units with respect to the columns, (B, d, H).
+    def attributions(self, rows: Rows) -> Tensor:
+        """The gradients of the last hidden units by the columns, (B, d, H).
 
-        A gradient goes through the layers as a row does, with the same weights and the
-        same gates: the gradients of all rows are one product of matrices a layer.
+        Computed forward with the rows: each layer multiplies by its weights and masks
+        by its ReLU and dropout, one matrix product for all rows.
         """
         first, *others = cast(list[nn.Linear], self.layers)
         x = first(self.flat(rows))
-        seen = first.weight.T.expand(len(x), -1, -1)
+        gradients = first.weight.T.expand(len(x), -1, -1)
         for layer in others:
             gate = dropout((x > 0).to(x.dtype), self.dropout, self.training)
             x = layer(x * gate)
-            seen = linear(seen * gate[:, None], layer.weight)
-        return seen * (x > 0)[:, None]
+            gradients = linear(gradients * gate[:, None], layer.weight)
+        return gradients * (x > 0)[:, None]
 
 
-class Tangent(Supervised):
-    """The criterion, and two penalties on what the last units look at."""
+class TANGOSLearner(Supervised):
+    """The criterion, plus two penalties on attributions."""
 
-    module: Tangos
+    module: TANGOS
 
     def loss(self, batch: Tensor) -> Tensor:
         """The loss of the rows numbered in `batch`."""
-        rows, y = self.examples(batch)
+        rows, y = self.take(batch)
         net = self.module
-        # PAPER: looks at every row; the penalties are means over rows, and the first
-        # ones of a batch in random order are enough where columns are many.
-        n_looked_at = max(1, N_GRADIENTS // net.flat.d_out)
-        seen = net.look(rows.take(slice(n_looked_at)))
-        pairs = draw_pairs(seen.shape[2], net.n_pairs, self.generator).to(seen.device)
+        # PAPER: penalizes every row. The penalties are means over rows, so for wide
+        # tables we use only the first rows of a batch, whose order is random.
+        n_rows = max(1, MAX_GRADIENTS // net.flat.d_out)
+        attributions = net.attributions(rows.take(slice(n_rows)))
+        n_units = attributions.shape[2]
+        pairs = draw_pairs(n_units, net.n_pairs, self.generator).to(rows.device)
         return (
             self.criterion(net(rows), y)
-            + net.specialize * specialization(seen)
-            + net.separate * overlap(seen, pairs)
+            + net.specialize * specialization(attributions)
+            + net.separate * orthogonalization(attributions, pairs)
         )
 
 
@@ -122,9 +123,9 @@ PEER = Peer(
     name="tangos",
     title="TANGOS",
     paper="Jeffares et al., 2023",
-    source="written here: the authors' code is an experiment, not a package",
-    differs="gradients in closed form, of fewer rows of a batch where columns are many",
-    make=net_maker("tangos", Tangos, Tangent),
+    source="our implementation: the authors' code is an experiment, not a package",
+    differs="gradients in closed form, and for fewer rows of a batch on wide tables",
+    make=net_maker("tangos", TANGOS, TANGOSLearner),
     defaults={
         "n_layers": 3,
         "d_layer": 256,

@@ -1,22 +1,30 @@
-"""XGBoost: boosted trees, level by level."""
+"""XGBoost: gradient boosting, with trees grown level by level."""
 
 import time
 from typing import Any
 
-from modernnca.lab.peers.card import Peer, imported, n_threads
-from modernnca.lab.peers.wrapped import Boosted, Seen, as_array, wrapped_maker
+from modernnca.lab.peers.card import Peer, import_extra, n_threads
+from modernnca.lab.peers.estimator_model import (
+    BoostingModel,
+    EncodedData,
+    bytes_to_array,
+    estimator_maker,
+)
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
-class XGBoost(Boosted):
-    """Stops by the held-out rows; its file holds the library's own format."""
+class XGBoost(BoostingModel):
+    """XGBoost with early stopping; saved in the library's own format."""
 
-    rounds = "n_estimators"
+    rounds_setting = "n_estimators"
 
-    def estimator(self, **settings: Any) -> Any:
-        """Of the authors' package."""
-        package = imported("xgboost", extra="boosting")
-        return (package.XGBRegressor if self.regression else package.XGBClassifier)(
+    def make_estimator(self, **settings: Any) -> Any:
+        """The estimator of the authors' package."""
+        package = import_extra("xgboost", extra="boosting")
+        estimator = (
+            package.XGBRegressor if self.is_regression else package.XGBClassifier
+        )
+        return estimator(
             random_state=self.seed,
             n_jobs=n_threads(),
             tree_method="hist",
@@ -24,29 +32,31 @@ class XGBoost(Boosted):
             **settings,
         )
 
-    def learn(self, fit: Seen, stop: Seen | None, ends: float) -> None:
-        """Boost until it helps no more."""
+    def fit_estimator(
+        self, train: EncodedData, valid: EncodedData | None, deadline: float
+    ) -> None:
+        """Boost until the validation loss stops improving."""
         from xgboost.callback import TrainingCallback
 
-        class Clock(TrainingCallback):
+        class TimeLimit(TrainingCallback):
             def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-                return time.monotonic() >= ends
+                return time.monotonic() >= deadline
 
-        self.model.set_params(callbacks=[Clock()])
-        watched = None if stop is None else [stop]
-        self.model.fit(fit.x, fit.y, eval_set=watched, verbose=False)
+        self.model.set_params(callbacks=[TimeLimit()])
+        eval_set = None if valid is None else [valid]
+        self.model.fit(train.x, train.y, eval_set=eval_set, verbose=False)
         self.model.set_params(callbacks=None)
 
-    def n_rounds(self) -> int:
-        """Rounds up to the best one."""
+    def best_n_rounds(self) -> int:
+        """The number of rounds up to the best one."""
         return int(self.model.best_iteration) + 1
 
-    def put_away(self) -> dict[str, Any]:
-        """The model in UBJSON."""
-        return {"ubj": as_array(self.model.get_booster().save_raw("ubj"))}
+    def estimator_state(self) -> dict[str, Any]:
+        """The model as UBJSON."""
+        return {"ubj": bytes_to_array(self.model.get_booster().save_raw("ubj"))}
 
-    def bring_back(self, state: dict[str, Any]) -> None:
-        """Read the model."""
+    def load_estimator_state(self, state: dict[str, Any]) -> None:
+        """Read the model from its saved format."""
         self.model.load_model(bytearray(state["ubj"]))
 
 
@@ -55,9 +65,9 @@ PEER = Peer(
     title="XGBoost",
     paper="Chen and Guestrin, 2016",
     source="the authors' package",
-    differs="tuned with early stopping, where the benchmark tunes 100 trees without",
+    differs="tuned with early stopping; the benchmark tunes 100 trees without it",
     extra="boosting",
-    make=wrapped_maker("xgboost", XGBoost),
+    make=estimator_maker("xgboost", XGBoost),
     defaults={
         "n_estimators": 2000,
         "early_stopping_rounds": 50,

@@ -1,4 +1,4 @@
-"""Ghost batch norm: a batch is normalized in small parts, as if it were several."""
+"""Ghost batch norm: normalize a large batch in small chunks."""
 
 import torch
 from torch import Tensor, nn
@@ -7,8 +7,8 @@ from torch import Tensor, nn
 class GhostBatchNorm(nn.BatchNorm1d):
     """Batch norm over at most `n_rows` rows at a time; Hoffer et al. (2017).
 
-    The noise of small batches, at the speed of large ones. In evaluation mode it is
-    plain batch norm.
+    It has the noise of small batches at the speed of large ones. In evaluation mode it
+    is plain batch norm.
 
     >>> GhostBatchNorm(2, n_rows=4)(torch.rand(9, 2)).shape
     torch.Size([9, 2])
@@ -17,8 +17,8 @@ class GhostBatchNorm(nn.BatchNorm1d):
     def __init__(self, d: int, *, n_rows: int) -> None:
         if n_rows < 3:
             raise ValueError(
-                f"Parts of {n_rows=} may be a single row, which has no variance; take "
-                "3 at least."
+                f"With {n_rows=} a chunk may be a single row, which has no variance; "
+                "use at least 3."
             )
         super().__init__(d)
         self.n_rows = n_rows
@@ -26,5 +26,5 @@ class GhostBatchNorm(nn.BatchNorm1d):
     def forward(self, x: Tensor) -> Tensor:
         """Normalize (B, d)."""
         normalize = super().forward
-        n_parts = -(-len(x) // self.n_rows) if self.training else 1
-        return torch.cat([normalize(part) for part in x.tensor_split(n_parts)])
+        n_chunks = -(-len(x) // self.n_rows) if self.training else 1
+        return torch.cat([normalize(chunk) for chunk in x.tensor_split(n_chunks)])

@@ -1,13 +1,13 @@
-"""Ghost batch norm is batch norm of each part."""
+"""Ghost batch norm is batch norm of each chunk."""
 
 import pytest
 import torch
 from torch import nn
 
-from modernnca.lab.peers.ghost import GhostBatchNorm
+from modernnca.lab.peers.ghost_batch_norm import GhostBatchNorm
 
 
-def test_each_part_is_normalized_on_its_own():
+def test_each_chunk_is_normalized_separately():
     torch.manual_seed(0)
     ghost, plain = GhostBatchNorm(3, n_rows=4), nn.BatchNorm1d(3)
     for norm in (ghost, plain):
@@ -24,12 +24,13 @@ def test_each_part_is_normalized_on_its_own():
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 4, 5, 7, 256, 257, 513])
-def test_no_part_is_a_single_row(n_rows):
-    for most in (3, 4, 256):
-        assert GhostBatchNorm(1, n_rows=most)(torch.randn(n_rows, 1)).isfinite().all()
+def test_no_chunk_is_a_single_row(n_rows):
+    for chunk_size in (3, 4, 256):
+        norm = GhostBatchNorm(1, n_rows=chunk_size)
+        assert norm(torch.randn(n_rows, 1)).isfinite().all()
 
 
-def test_evaluation_asks_rows_one_by_one():
+def test_in_evaluation_rows_are_independent():
     ghost = GhostBatchNorm(2, n_rows=4)
     ghost(torch.randn(40, 2))
     x = torch.randn(9, 2)
@@ -37,6 +38,8 @@ def test_evaluation_asks_rows_one_by_one():
     assert torch.allclose(alone, ghost.eval()(x))
 
 
-def test_too_small_parts_are_refused():
-    with pytest.raises(ValueError, match=r"n_rows=2 may be a single row.*take 3"):
+def test_too_small_chunks_are_an_error():
+    with pytest.raises(
+        ValueError, match=r"n_rows=2 a chunk may be a single.*at least 3"
+    ):
         GhostBatchNorm(2, n_rows=2)

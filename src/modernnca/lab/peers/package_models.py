@@ -1,4 +1,4 @@
-"""The package's own estimators as peers."""
+"""Cards for this package's own estimators."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,36 +9,36 @@ from modernnca.estimators.tuning import set_options
 from modernnca.lab.peers.card import Report
 
 
-def maker(
+def package_maker(
     classifier: type[BaseModernNCA], regressor: type[BaseModernNCA], **fixed: Any
 ) -> Callable[..., Any]:
-    """A `make` for a card, from the estimators for classification and regression."""
+    """The `make` of a card, from the estimators for classification and regression."""
 
     def make(
         task: str, seed: int, *, report: Report | None = None, **settings: Any
     ) -> BaseModernNCA:
-        kind = regressor if task == "regression" else classifier
+        estimator = regressor if task == "regression" else classifier
         callbacks: tuple[Callable[[Any], None], ...] = ()
         if report is not None:
             last = 0
 
             def callback(epoch: Any) -> None:
                 nonlocal last
-                if epoch.epoch > last:  # of several networks the first one reports
+                if epoch.epoch > last:  # members train in turn; report each epoch once
                     last = epoch.epoch
                     report(epoch.epoch, epoch.score)
 
             callbacks = (callback,)
-        model = kind(random_state=seed, callbacks=callbacks)
+        model = estimator(random_state=seed, callbacks=callbacks)
         set_options(model, {**fixed, **settings})
         return model
 
     return make
 
 
-def card_of(preset: str) -> dict[str, Any]:
-    """What the card of a preset says about a search.
+def tuning_fields(preset: str) -> dict[str, Any]:
+    """The fields of a card that describe how to tune a preset.
 
-    It names no defaults: what a preset means may depend on the table and the machine.
+    There are no `defaults`: a preset may depend on the table and on the machine.
     """
-    return {"space": SPACES[preset], "searching": {"refit": "none"}}
+    return {"space": SPACES[preset], "tuning_settings": {"refit": "none"}}

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from modernnca.lab.peers.sparse import entmax15, entmoid15
+from modernnca.lab.peers.entmax import entmax15, entmoid15
 
 
 def slow_entmax15(scores):
-    """Find the threshold by halving an interval that holds it."""
+    """Find the threshold by bisection."""
     x = scores.double() / 2
     high = x.amax(-1, keepdim=True)
     low = high - 1
@@ -21,7 +21,7 @@ def slow_entmax15(scores):
 
 @pytest.mark.parametrize("n", [1, 2, 7, 1000])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
-def test_entmax_is_what_bisection_finds(n, scale):
+def test_entmax_equals_bisection(n, scale):
     scores = scale * torch.randn(20, n, generator=torch.Generator().manual_seed(0))
     weights = entmax15(scores)
     assert torch.allclose(weights.double(), slow_entmax15(scores), atol=1e-6)
@@ -35,13 +35,13 @@ def test_entmax_by_hand():
     assert torch.allclose(entmax15(torch.tensor([1.2, 0.0])), expected)
 
 
-def test_entmax_leaves_far_ones_exactly_nothing():
+def test_entmax_gives_low_scores_exactly_zero():
     assert entmax15(torch.tensor([2.0, 0.0, -1.0])).tolist() == [1.0, 0.0, 0.0]
     scores = torch.randn(50, 100, generator=torch.Generator().manual_seed(0))
     assert (entmax15(scores) == 0).float().mean() > 0.8
 
 
-def test_entmax_knows_no_level_and_no_order():
+def test_entmax_is_invariant_to_shifts_and_equivariant_to_permutations():
     scores = torch.randn(5, 9, generator=torch.Generator().manual_seed(0))
     weights = entmax15(scores)
     assert torch.allclose(entmax15(scores + 7), weights, atol=1e-5)
@@ -50,7 +50,7 @@ def test_entmax_knows_no_level_and_no_order():
 
 
 @pytest.mark.parametrize("function", [entmax15, entmoid15])
-def test_its_gradient_is_that_of_finite_differences(function):
+def test_the_gradient_equals_finite_differences(function):
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(6, 5, generator=generator, dtype=torch.float64) * 1.5
     assert torch.autograd.gradcheck(function, scores.requires_grad_())
