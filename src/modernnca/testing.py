@@ -132,7 +132,7 @@ def check_reproducible(member: Member, task: Task) -> None:
 
 
 def check_one_by_one(member: Member, task: Task) -> None:
-    """The vote on a query does not depend on the other queries, nor on asking again."""
+    """The vote on a query does not depend on the other queries, nor on earlier ones."""
     fitted, _ = fit_copy(member, task)
     query = make_rows(_N_QUERIES, seed=2)
     whole = _votes(fitted, query)

@@ -262,7 +262,7 @@ def test_trials_run_in_several_processes(tmp_path):
         (
             {"validation_fraction": 0},
             {},
-            "There are no validation rows to judge trials by",
+            "There are no validation rows to score trials on",
         ),
         (
             {"preset": "linear", "dim": 4, "sample_rate": 0.5, "learning_rate": 0.1}

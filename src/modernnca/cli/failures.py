@@ -39,7 +39,7 @@ def in_one_line(command: Callable[Arguments, None]) -> Callable[Arguments, None]
         try:
             command(*args, **options)
         except EXPECTED as error:
-            # A closed pipe, as in `| head`, is left to typer, which is silent.
+            # A closed pipe, as in `| head`, is left to typer, which prints nothing.
             gone = isinstance(error, OSError) and error.errno == errno.EPIPE
             if gone or os.environ.get(TRACEBACK):
                 raise

@@ -1,4 +1,4 @@
-"""Soft nearest neighbors: every remembered row votes, and near rows weigh more.
+"""Soft nearest neighbors: every remembered row votes, and near rows count more.
 
 Shapes, here and in the rest of `core`: B queries, M remembered rows (keys), D numbers
 in an embedding, V numbers in a vote (the classes, or 1 in regression).
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
     """How a distance becomes a score, the logarithm of a row's weight in the vote.
 
     score = kernel(distance / temperature), plus the log of the row's own weight. With
-    `n_neighbors`, the nearest so many rows weigh the same and the others nothing:
+    `n_neighbors`, the nearest so many rows count the same and the others nothing:
     hard k-NN as a limit of the soft rule. (Its votes do not `merge`.)
     """
 

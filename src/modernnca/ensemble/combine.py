@@ -42,7 +42,7 @@ class Combiner:
     def weights_for(self, votes: np.ndarray) -> np.ndarray:
         """The weight of each member for each query, (K, B), out of 1.
 
-        A query unlike all training rows may lead a single network astray. So beyond the
+        A single network may be far off on a query unlike all training rows. Beyond the
         outlier threshold, a member counts less the farther it is from the median of
         all; what it loses goes to all, to each as it is near. Where all disagree, all
         count alike.
@@ -109,7 +109,7 @@ def _mixture_weights(probabilities: np.ndarray) -> np.ndarray:
 def outlier_threshold(votes: np.ndarray) -> float:
     """How far votes (K, B, V) usually are from the median of the members, at most.
 
-    With two members there is no telling which one is an outlier.
+    With two members neither can be called an outlier.
 
     >>> votes = np.zeros((3, 100, 1))
     >>> votes[0, :50] = 2.0

@@ -94,19 +94,19 @@ def combine_members(
         kept = [each for each in trained if not each.prototype.auxiliary] or trained
         return Combined(kept, Combiner.mean(len(kept)))
     assert isinstance(evaluate, Evaluator)
-    rows, judged = (_as_validated(part.encoded, run) for part in (train, valid))
+    rows, known = (_as_validated(part.encoded, run) for part in (train, valid))
     members = [each.member for each in trained]
     ensemble = Ensemble.remembering(members, Combiner.mean(len(members)), rows)
-    votes = ensemble.votes(judged.rows)  # (K, B, V)
+    votes = ensemble.votes(known.rows)  # (K, B, V)
     combine, classification = ensemble.combine, votes.shape[2] > 1
     if weighted:
-        values = judged.values.cpu().numpy()
+        values = known.values.cpu().numpy()
         combine = fit_combiner(votes, values, classification=classification)
     combined, baseline = combine(votes), None
     if config.baseline_check:
         some = np.arange(0, len(combined), -(-len(combined) // _MAX_BASELINE_ROWS))
         few, best = evaluate.take(some), evaluate.take(some)(combined[some])
-        asked = judged.take(torch.from_numpy(some))
+        asked = known.take(torch.from_numpy(some))
         found = _better_baseline(best, few, rows, asked, run)
         if found is not None:
             trained, baseline = [found.trained], found.trained.member.kind

@@ -37,7 +37,7 @@ def default_members(
         networks[number % len(networks)] for number in range(config.n_members)
     ]
     # With more rows networks find what trees find, and more (see experiments/). Without
-    # weights there is no telling how much a forest should count.
+    # weights, a forest would count as much as a network.
     several = config.n_members > 1 and config.combine == "weighted"
     soft = config.prediction == "soft" and classification
     if config.forest_member and several and soft and n_rows < FEW_ROWS:

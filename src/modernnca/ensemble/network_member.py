@@ -135,7 +135,7 @@ class NetworkMember(EmbeddingMember):
             name = f"{run.stage}-{run.number}"
             checkpoint = Checkpoint(run.checkpoint_dir, name, of)
             # Other rows or options are another fit. Fine-tuning may begin with other
-            # weights than before, and then begins anew.
+            # weights than before, and then starts over.
             resume = checkpoint.read(required=run.stage == "fit")
             keep = checkpoint.write
         title, metric = self._title(run), config.eval_metric

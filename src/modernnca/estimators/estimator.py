@@ -163,11 +163,11 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             seeds = draw_seeds(rng)
             prep = prepare(kept, held_out, config, self._task, seeds[0])
             train, valid = prep.part(kept, device), prep.part(held_out, device)
-            judged = valid and valid.sample(config.max_validation_rows, seeds[0])
-            run = self._start(device, budget, config, prep, seeds, judged or train)
+            sample = valid and valid.sample(config.max_validation_rows, seeds[0])
+            run = self._start(device, budget, config, prep, seeds, sample or train)
             members = self._unfitted_members(config, len(kept))
-            trained = fit_members(members, train, judged, run)
-            combined = combine_members(trained, train, judged, run)
+            trained = fit_members(members, train, sample, run)
+            combined = combine_members(trained, train, sample, run)
             finished = finish(combined, train, valid, prep, run)
         self._set_columns(data.table)
         self.preset_, self.config_ = preset, config
@@ -183,7 +183,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         config: ModernNCAConfig,
         prep: Preparation,
         seeds: Sequence[int],
-        judged: Part,
+        validated: Part,
     ) -> Run:
         """What the members may know about this fit."""
         folder = self.checkpoint_dir
@@ -194,7 +194,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             config,
             prep.shape,
             seeds,
-            evaluate=prep.evaluator(judged.raw, config.eval_metric),
+            evaluate=prep.evaluator(validated.raw, config.eval_metric),
             callbacks=tuple(self.callbacks or ()),
             checkpoint_dir=None if folder is None else Path(folder),
             verbose=self.verbose > 0,
@@ -260,8 +260,8 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         fitted.
 
         Args:
-            X, y, sample_weight, eval_set: as in `fit`; the same validation rows judge
-                all trials.
+            X, y, sample_weight, eval_set: as in `fit`; all trials are
+                scored on the same validation rows.
             trials: how many trials.
             time_limit: seconds for the search and the last fit together.
             space: a dict from option to a domain of `modernnca.tune.space`; None: the

@@ -1,4 +1,4 @@
-"""Search for an estimator's options; the same validation rows judge every trial."""
+"""Search for an estimator's options; every trial is scored on the same rows."""
 
 import hashlib
 import math
@@ -28,7 +28,7 @@ from modernnca.tune.space import Space
 
 Metric = str | Callable
 _METRIC = {"classification": "accuracy", "regression": "rmse"}
-# Trials are judged by these, so they are the same for all.
+# Trials are scored by these, so they are the same for all.
 _NOT_SEARCHED = {
     "validation_fraction",
     "validation_split",
@@ -208,7 +208,7 @@ def _validation_rows(
     _, valid = split(whole, eval_set, config, rng, task, weights)
     if valid is None:
         raise ValueError(
-            "There are no validation rows to judge trials by; give an eval_set, or at "
+            "There are no validation rows to score trials on; give an eval_set, or at "
             "least 10 rows and a validation_fraction above 0."
         )
     return whole, valid

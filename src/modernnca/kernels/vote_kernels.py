@@ -139,7 +139,7 @@ def _max_deviation(points: Tensor, center: Tensor) -> Tensor:
 class SplitValues(NamedTuple):
     """Values and ones, times the weights of the keys, as the kernels want them."""
 
-    halves: Tensor  # (M, 2n) high and low side by side
+    split: Tensor  # (M, 2n) high and low side by side
     max_value: Tensor  # () absolute
     scale: Tensor  # ()
     n_values: int  # V + 1, of n
@@ -152,8 +152,8 @@ def split_values(values: Tensor) -> SplitValues:
     scale = _FULL / max_value
     values = pad(values * scale, (0, _power_of_two(n_values, 8) - n_values))
     high = values.half()
-    halves = torch.cat([high, (values - high).half()], 1)
-    return SplitValues(halves, max_value, scale, n_values)
+    split = torch.cat([high, (values - high).half()], 1)
+    return SplitValues(split, max_value, scale, n_values)
 
 
 def _tiles(kernel: str, keys: SplitPoints) -> Tiles:
@@ -197,7 +197,7 @@ def vote_forward(
 
     With `exclude_self` the queries are the first of the keys, and none votes on itself.
     """
-    n_queries, n_keys, width = len(query.high), len(keys.high), values.halves.shape[1]
+    n_queries, n_keys, width = len(query.high), len(keys.high), values.split.shape[1]
     tiles = _tiles("forward, exclude self" if exclude_self else "forward", keys)
     n_blocks = -(-n_queries // tiles.n_rows)
     n_parts, n_keys_each = _n_parts(n_blocks, n_keys, tiles.n_columns)
@@ -213,7 +213,7 @@ def vote_forward(
         keys.high,
         keys.low,
         keys.sq_norms,
-        values.halves,
+        values.split,
         query.scale,
         keys.scale,
         torch.as_tensor(inverse_temperature, dtype=sums.dtype, device=sums.device),

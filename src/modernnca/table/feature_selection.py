@@ -3,7 +3,7 @@
 Where a table has many columns for its rows, most of them may be noise to a distance.
 How many are kept is decided by cross-validation, in which two cheap predictors, k-NN
 and ridge regression, see the 8, 16, 32, ... columns most associated with the target.
-These are chosen anew in each fold, so that no row validates columns that it chose.
+These are chosen again in each fold, so that no row validates columns that it chose.
 """
 
 from collections.abc import Iterator

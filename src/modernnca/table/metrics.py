@@ -85,10 +85,10 @@ def mae(y: np.ndarray, prediction: np.ndarray, weights: Weights) -> float:
 def r2(y: np.ndarray, prediction: np.ndarray, weights: Weights) -> float:
     """Return the share of variance explained; of a constant y, 1 if exact, else 0."""
     error = np.average((y - prediction) ** 2, weights=weights)
-    spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
-    if spread == 0:
+    variance = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+    if variance == 0:
         return 1.0 if error == 0 else 0.0
-    return float(1 - error / spread)
+    return float(1 - error / variance)
 
 
 METRICS: dict[str, Metric] = {

@@ -44,8 +44,8 @@ def association(table: DesignMatrix, values: np.ndarray) -> np.ndarray:
     squares = weight * (shared**2 @ target)
     n_free = np.maximum(np.bincount(table.columns, weight) * target.sum(), 1e-9)
     ratio = len(values) * np.bincount(table.columns, squares) / n_free
-    spread = 2 / (9 * n_free)
-    deviates: np.ndarray = (np.cbrt(ratio) - 1 + spread) / np.sqrt(spread)
+    variance = 2 / (9 * n_free)
+    deviates: np.ndarray = (np.cbrt(ratio) - 1 + variance) / np.sqrt(variance)
     return deviates
 
 

@@ -25,7 +25,7 @@ class SearchResult(NamedTuple):
 
 
 class _Pruned(Exception):  # noqa: N818 - not an error
-    """Raised by `report` to end a trial that is not worth finishing."""
+    """Raised by `report` to end a trial that is not worth completing."""
 
 
 class _TimeUp(Exception):  # noqa: N818

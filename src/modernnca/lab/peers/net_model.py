@@ -23,7 +23,6 @@ from modernnca.lab.peers.supervised import (
     Supervised,
     predict_in_batches,
 )
-from modernnca.lab.peers.weight_names import from_file, to_file
 from modernnca.table.preprocessor import PreprocessingConfig, Preprocessor
 from modernnca.table.schema import RawTable, read_table
 from modernnca.table.split import hold_out
@@ -211,7 +210,7 @@ class NetModel:
             "table": self.preprocessor_.state(),
             "target": self.target_.state(),
             "transform": dict(self.transform_.state_dict()),
-            "weights": to_file(self.module_.state_dict()),
+            "weights": self.module_.state_dict(),
         }
         write_tree(path, tree)
 
@@ -229,7 +228,7 @@ class NetModel:
         self.transform_.load_state_dict(tree["transform"])
         with seeded(self.seed):
             self.module_ = self.build(self.shape_, **self.settings).to(self.device_)
-        weights = from_file(tree["weights"])
+        weights = tree["weights"]
         _resize_buffers(self.module_, weights)
         self.module_.load_state_dict(weights)
         return self

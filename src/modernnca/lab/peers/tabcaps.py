@@ -54,7 +54,7 @@ class Profiles(nn.Module):
 
 
 class Routing(nn.Module):
-    """One-pass routing of votes to capsules: votes near the mean weigh more.
+    """One-pass routing of votes to capsules: votes near the mean count more.
 
     Votes are compared by their similarities to learned words, as bags of words are.
     """

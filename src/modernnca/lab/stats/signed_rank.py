@@ -22,13 +22,13 @@ def signed_rank(differences: np.ndarray) -> tuple[int, float, float]:
         return 0, np.nan, np.nan
     ranks = stats.rankdata(np.abs(differences))
     plus, minus = ranks[differences > 0].sum(), ranks[differences < 0].sum()
-    halves = ranks[differences == 0].sum() / 2
+    half_of_zeros = ranks[differences == 0].sum() / 2
     signed = ranks[differences != 0]
     if n <= _EXACT_UP_TO:
         p = _exact_p(signed, plus)
     else:
         p = 2 * stats.norm.sf(abs(plus - minus) / np.sqrt((signed**2).sum() or 1.0))
-    return n, float(min(plus, minus) + halves), float(p)
+    return n, float(min(plus, minus) + half_of_zeros), float(p)
 
 
 def _exact_p(ranks: np.ndarray, plus: float) -> float:
