@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from modernnca.estimators.estimator import BaseModernNCA
+from modernnca.estimators.persistence import ESTIMATORS
+
 SRC = Path(__file__).parents[1] / "src" / "modernnca"
 
 # A room may import itself, the hall, and these rooms. `cli` may import all.
@@ -101,3 +104,23 @@ def test_a_file_opens_with_a_sentence(path):
     sentence = ast.get_docstring(ast.parse(path.read_text()))
     assert sentence
     assert sentence[0].isupper()
+
+
+def test_fit_is_a_short_story():
+    tree = ast.parse((SRC / "estimators" / "estimator.py").read_text())
+    (fit,) = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name == "fit"
+    ]
+    statements = [node for node in ast.walk(fit) if isinstance(node, ast.stmt)]
+    assert len(statements) - 2 <= 25  # without the def itself and the docstring
+    branches = (ast.If, ast.For, ast.While, ast.Try)
+    assert not any(isinstance(node, branches) for node in statements)
+
+
+def test_estimators_have_one_base_besides_scikit_learn():
+    for estimator in ESTIMATORS.values():
+        ours = [kind for kind in estimator.__mro__ if "modernnca" in kind.__module__]
+        assert len(ours) <= 3  # a relative, the classifier or regressor, the base
+        assert ours[-1] is BaseModernNCA

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from modernnca import __version__, load
+from modernnca import ModernNCARegressor, __version__, load
 from modernnca.cli import run
 from modernnca.cli.main import COMMANDS
 
@@ -64,10 +64,12 @@ def test_a_file_may_have_the_name_of_an_option(shell):
     assert "There is no file '-h'" in told.stderr
 
 
-def test_ctrl_c_keeps_the_best_weights_and_saves_them(tmp_path, shop):
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_fit_and_the_model_is_saved(tmp_path, shop, number):
     out = tmp_path / "m.mnca"
     words = ["fit", str(shop), "-t", "spent", "-o", str(out)]
-    long = ["--set", "max_epochs=1000000", "--set", "patience=None"]
+    long = ["--set", "max_epochs=1000000", "--set", "patience=inf"]
     with subprocess.Popen(
         SHELL + words + long,
         stdout=subprocess.PIPE,
@@ -81,7 +83,7 @@ def test_ctrl_c_keeps_the_best_weights_and_saves_them(tmp_path, shop):
             part = process.stderr.read1()
             assert part, seen
             seen += part
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         process.stderr.read()
         said = process.stdout.read().decode()
     assert process.returncode == 0
@@ -89,6 +91,24 @@ def test_ctrl_c_keeps_the_best_weights_and_saves_them(tmp_path, shop):
     model = load(out)
     assert model.ended_ == ["interrupted"]
     assert model.best_epochs_[0] >= 1
+
+
+def test_signals_while_the_model_is_saved_do_not_lose_it(shell, shop, monkeypatch):
+    save = ModernNCARegressor.save
+
+    def interrupted(model, path, **options):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        save(model, path, **options)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ModernNCARegressor, "save", interrupted)
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    words = ("fit", shop, "-t", "spent", "-o", "m.mnca", "--set", "max_epochs=1")
+    assert shell(*words, "-q").exit_code == 0
+    assert load("m.mnca").baseline_ in (None, "knn", "constant")
+    after = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    assert after == before
 
 
 @pytest.mark.parametrize("command", ["fit", "predict"])

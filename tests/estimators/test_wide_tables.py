@@ -103,6 +103,15 @@ def test_naming_the_encoding_changes_nothing_on_a_wide_table(encoding):
     assert np.array_equal(named.predict_proba(X), model.predict_proba(X))
 
 
+def test_an_encoding_that_is_not_used_warns():
+    rng = np.random.RandomState(0)
+    y = np.arange(60) % 2
+    X = rng.randn(60, 1200) + 0.2 * (2 * y[:, None] - 1)
+    model = classifier(**{**QUICK, "max_epochs": 1}, encoding="periodic")
+    with pytest.warns(UserWarning, match="encoding='periodic' is not used: this wide"):
+        model.fit(X, y)
+
+
 def test_a_full_refit_decides_about_the_encoding_anew(monkeypatch):
     """The first selection keeps more columns than can be encoded, the second few."""
     kept = iter([None, 20])

@@ -1,60 +1,103 @@
 """The options of the commands that fit a model to a table in a file."""
 
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from modernnca.cli.task import Task
 
-TableFile = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv or .parquet file.")
-]
-TargetName = Annotated[
-    str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.")
-]
-ModelFile = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FILE", help="Where to save the model.")
-]
-TaskName = Annotated[
-    Task, typer.Option(metavar="TASK", help="auto, classification or regression.")
-]
-Preset = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="fast, default, best, paper, linear, ..."),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Any option of the estimator (repeatable).",
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Do not use this column (repeatable)."),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Take this column as categories (repeatable)."),
-]
-Numerical = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Take this column as numbers (repeatable)."),
-]
-TimeColumn = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="When rows happened: dates or numbers."),
-]
-TimeLimit = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Time limit of the fit.")
-]
-Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
 Device = Annotated[
     str | None, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, mps.")
 ]
-NoRows = Annotated[
-    bool, typer.Option("--no-rows", help="Leave the raw rows out of the file.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
+def _columns(text: str) -> Any:
+    return typer.Option(metavar="COLUMN", help=f"{text} (repeatable).")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """What every such command takes."""
+
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv or .parquet file.")
+    ]
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.")
+    ]
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to save the model."),
+    ]
+    task: Annotated[
+        Task, typer.Option(metavar="TASK", help="auto, classification or regression.")
+    ] = Task.AUTO
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="fast, default, best, paper, linear, ..."),
+    ] = None
+    set_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any option of the estimator (repeatable).",
+        ),
+    ] = None
+    drop: Annotated[list[str] | None, _columns("Do not use this column")] = None
+    categorical: Annotated[
+        list[str] | None, _columns("Take this column as categories")
+    ] = None
+    numerical: Annotated[list[str] | None, _columns("Take this column as numbers")] = (
+        None
+    )
+    time_column: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="When rows happened: dates or numbers."),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time limit of the command."),
+    ] = None
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0
+    device: Device = None
+    no_rows: Annotated[
+        bool, typer.Option("--no-rows", help="Leave the raw rows out of the file.")
+    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = (
+        False
+    )
+
+
+def with_job_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options above, which it gets as its first argument."""
+    own = list(signature(command).parameters.values())[1:]
+    hints = get_type_hints(JobOptions, include_extras=True)
+    shared = [
+        Parameter(
+            each.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if each.default is MISSING else each.default,
+            annotation=hints[each.name],
+        )
+        for each in fields(JobOptions)
+    ]
+    parameters = [
+        *(each for each in shared if each.default is Parameter.empty),
+        *(each.replace(kind=Parameter.KEYWORD_ONLY) for each in own),
+        *(each for each in shared if each.default is not Parameter.empty),
+    ]
+
+    @wraps(command)
+    def call(**values: Any) -> None:
+        given = {each.name: values.pop(each.name) for each in fields(JobOptions)}
+        command(JobOptions(**given), **values)
+
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    return call

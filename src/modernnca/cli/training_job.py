@@ -1,8 +1,7 @@
 """A training job: a table in a file, the target, and the model to fit to it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ import typer
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 from modernnca.cli.display import columns_table, describe_training, printable, show
-from modernnca.cli.paths import check_space, write_somewhere
+from modernnca.cli.options import JobOptions
+from modernnca.cli.paths import check_output, check_space, write_somewhere
 from modernnca.cli.set_option import apply_options
 from modernnca.cli.signals import shielded
 from modernnca.cli.table_files import check_columns, in_short, read_table
@@ -30,33 +30,33 @@ _BYTES_OF_A_ROW = 4 * 4 * 128  # remembered by four networks
 class TrainingJob:
     """An unfitted model, and what to fit it to."""
 
+    options: JobOptions
     model: Any
     X: pa.Table
     target: Target
-    name: str  # of the target
     task: Task
-    guessed: bool  # whether the task was
 
-    def run(
-        self, learn: Callable[[], Any], out: Path, *, rows: bool, quiet: bool
-    ) -> None:
+    def run(self, learn: Callable[[], Any]) -> None:
         """Call `learn`, which fits the model, and save it, whatever interrupts it."""
-        self._check_space(out, rows=rows)
-        if not quiet:
+        embedded = len(self.target.rows) * _BYTES_OF_A_ROW
+        raw = 0 if self.options.no_rows else self.X.nbytes
+        check_space(self.options.out, embedded + raw)
+        if not self.options.quiet:
             self._announce()
         with shielded():
             learn()
-            self._save(out, rows=rows)
+            self._save()
 
     def _announce(self) -> None:
         """Say what is going to be learned, and how to learn something else."""
-        target, content, name = self.target, "numbers", printable(self.name)
+        target, name = self.target, printable(self.options.target)
+        content = "numbers"
         if self.task is Task.CLASSIFICATION:
             classes = [printable(value) for value in np.unique(target.values).tolist()]
             names = in_short(classes, n=_N_CLASSES_NAMED)
             content = f"{len(classes):,} classes ({names})"
         text = f"{self.task.capitalize()}: the target {name} holds {content}."
-        if self.guessed and target.values.dtype.kind in "biuf":
+        if self.options.task is Task.AUTO and target.values.dtype.kind in "biuf":
             (other,) = {*ESTIMATORS} - {self.task}
             text += f" If that is wrong, add --task {other}."
         typer.echo(text)
@@ -64,57 +64,51 @@ class TrainingJob:
         missing *= target.n_missing > 0
         typer.echo(f"Learning from {len(target.rows):,} rows{missing}.")
 
-    def _check_space(self, out: Path, *, rows: bool) -> None:
-        """Raise, before the work, if there is no room for the model."""
-        embedded = len(self.target.rows) * _BYTES_OF_A_ROW
-        check_space(out, embedded + (self.X.nbytes if rows else 0))
-
-    def _save(self, out: Path, *, rows: bool) -> None:
+    def _save(self) -> None:
         """Write the fitted model; its neighbors are numbered as in the file."""
-        remembered = self.model.rows_
+        remembered, rows = self.model.rows_, not self.options.no_rows
         index = self.target.rows[remembered.index]
         self.model.rows_ = replace(remembered, index=index)
-        write_somewhere(lambda path: self.model.save(path, rows=rows), out)
+        write_somewhere(lambda path: self.model.save(path, rows=rows), self.options.out)
 
-    def report(self, out: Path) -> None:
+    def report(self) -> None:
         """Print the columns, how the training went, and where the model is."""
+        if self.options.quiet:
+            return
         columns = self.model.preparation_.preprocessor.describe()
         show(columns_table(columns[:_N_SHOWN]))
         if len(columns) > _N_SHOWN:
             typer.echo(f"... and {len(columns) - _N_SHOWN:,} more columns.")
         for line in describe_training(self.model):
             typer.echo(line[0].upper() + line[1:] + ".")
+        out = self.options.out
         typer.echo(f"Saved to {out} ({out.stat().st_size / 1e6:,.1f} MB).")
 
 
-def read_job(
-    table: Path,
-    target: str,
-    *,
-    task: Task,
-    settings: Sequence[str] | None,
-    drop: Sequence[str] | None,
-    categorical: Sequence[str] | None,
-    numerical: Sequence[str] | None,
-    time_column: str | None = None,
-    **arguments: Any,
-) -> TrainingJob:
+def read_job(options: JobOptions, **arguments: Any) -> TrainingJob:
     """Read the table and build the estimator; `arguments` are its own."""
-    whole = read_table(table, texts=categorical or ())
+    check_output(options.out)
+    target, drop = options.target, options.drop or []
+    whole = read_table(options.table, texts=options.categorical or ())
     check_columns(whole, [target], option="--target")
-    check_columns(whole, drop or (), option="--drop")
-    check_columns(whole, categorical or (), option="--categorical")
-    check_columns(whole, numerical or (), option="--numerical")
-    when = [] if time_column is None else [time_column]
-    check_columns(whole.drop_columns([target]), when, option="--time-column")
+    check_columns(whole, drop, option="--drop")
+    check_columns(whole, options.categorical or (), option="--categorical")
+    check_columns(whole, options.numerical or (), option="--numerical")
+    time_column = [] if options.time_column is None else [options.time_column]
+    check_columns(whole.drop_columns([target]), time_column, option="--time-column")
     found = target_of(whole, target)
-    chosen = guess_task(found.values) if task is Task.AUTO else task
-    model = ESTIMATORS[chosen](
-        categorical_features=categorical,
-        time_column=time_column,
+    task = guess_task(found.values) if options.task is Task.AUTO else options.task
+    numerical = options.numerical
+    model = ESTIMATORS[task](
+        preset=options.preset,
+        categorical_features=options.categorical,
+        time_column=options.time_column,
+        device=options.device,
+        random_state=options.seed,
+        verbose=0 if options.quiet else 1,
         config={"numerical_features": numerical} if numerical else None,
         **arguments,
     )
-    apply_options(model, settings or ())
-    X = whole.drop_columns([*{target, *(drop or ())}]).take(pa.array(found.rows))
-    return TrainingJob(model, X, found, target, chosen, guessed=task is Task.AUTO)
+    apply_options(model, options.set_options or ())
+    X = whole.drop_columns([*{target, *drop}]).take(pa.array(found.rows))
+    return TrainingJob(options, model, X, found, task)

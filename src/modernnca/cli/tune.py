@@ -6,77 +6,44 @@ from typing import Annotated, Any
 
 import typer
 
-from modernnca.cli import options
 from modernnca.cli.display import new_table, show
-from modernnca.cli.paths import check_output
-from modernnca.cli.task import Task
+from modernnca.cli.options import JobOptions, with_job_options
 from modernnca.cli.training_job import read_job
 from modernnca.table.metrics import describe_score
 
 
+@with_job_options
 def tune(
-    table: options.TableFile,
-    target: options.TargetName,
-    out: options.ModelFile,
+    options: JobOptions,
     trials: Annotated[int, typer.Option(metavar="N", help="Number of trials.")] = 50,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Time limit of search and fit together."),
-    ] = None,
     storage: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Keep trials here, to resume.",
-        ),
+        typer.Option(metavar="FOLDER", help="Keep trials here, to resume."),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="accuracy, auc, ...; rmse, mae, r2."),
     ] = None,
-    task: options.TaskName = Task.AUTO,
-    preset: options.Preset = None,
-    settings: options.Set = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    numerical: options.Numerical = None,
-    time_column: options.TimeColumn = None,
-    seed: options.Seed = 0,
-    device: options.Device = None,
-    no_rows: options.NoRows = False,
-    quiet: options.Quiet = False,
 ) -> None:
     """Search for good options, fit with the best ones, and save the model.
 
     Options given with --set are not searched. Ctrl-C ends the search; the best options
     so far are used. With the same --storage, an interrupted search resumes.
     """
-    check_output(out)
-    job = read_job(
-        table,
-        target,
-        task=task,
-        settings=settings,
-        drop=drop,
-        categorical=categorical,
-        numerical=numerical,
-        time_column=time_column,
-        preset=preset,
-        random_state=seed,
-        device=device,
-        verbose=0 if quiet else 1,
+    job = read_job(options)
+    job.run(
+        lambda: job.model.tune(
+            job.X,
+            job.target.values,
+            trials=trials,
+            time_limit=options.time_limit,
+            storage=storage,
+            metric=metric,
+        )
     )
-    search = {
-        "trials": trials,
-        "time_limit": time_limit,
-        "storage": storage,
-        "metric": metric,
-    }
-    model, X, y = job.model, job.X, job.target.values
-    job.run(lambda: model.tune(X, y, **search), out, rows=not no_rows, quiet=quiet)
-    if not quiet:
+    if not options.quiet:
         _report(job.model, metric)
-        job.report(out)
+    job.report()
 
 
 def _report(model: Any, metric: str | None) -> None:

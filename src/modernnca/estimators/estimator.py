@@ -26,7 +26,11 @@ from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.run import Run, draw_seeds, interruptible, random_state
 from modernnca.estimators.config import ModernNCAConfig, as_options
 from modernnca.estimators.device import choose_device
-from modernnca.estimators.resolve import check_arguments, resolve
+from modernnca.estimators.resolve import (
+    check_arguments,
+    resolve,
+    warn_if_unencoded,
+)
 from modernnca.estimators.validation import split
 from modernnca.table.raw_examples import RawExamples, read_examples
 from modernnca.table.schema import RawTable, read_table
@@ -186,6 +190,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         validated: Part,
     ) -> Run:
         """What the members may know about this fit."""
+        warn_if_unencoded(self, config, encoded=prep.shape.encode_numbers)
         folder = self.checkpoint_dir
         return Run(
             device,

@@ -1,5 +1,6 @@
 """Resolve a config: the only place where None becomes a value."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,16 @@ def _check_time(config: ModernNCAConfig, options: dict[str, Any]) -> None:
                 f"{name}={value!r} needs to know when rows happened; name the "
                 "time_column."
             )
+
+
+def warn_if_unencoded(model: Any, config: ModernNCAConfig, *, encoded: bool) -> None:
+    """Warn if an encoding was given but the table has too many columns for it."""
+    usual = (None, "none", PRESETS["default"].encoding)
+    if encoded or given_options(model).get("encoding") in usual:
+        return
+    warnings.warn(
+        f"encoding={config.encoding!r} is not used: this wide table keeps more than "
+        f"{config.max_encoded_features} numerical columns, which stay unencoded; raise "
+        "max_encoded_features to encode them.",
+        stacklevel=4,
+    )

@@ -80,18 +80,8 @@ def fused_loss(
 
 class _FusedLoss(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        points: Tensor,
-        temperature: Tensor,
-        batch: Batch,
-        geometry: Geometry,
-        vote_loss: VoteLoss,
-        n_at_once: int,
-    ) -> Tensor:
-        loss, *gradients = _loss_and_gradients(
-            points, temperature, batch, geometry, vote_loss, n_at_once
-        )
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
+        loss, *gradients = _loss_and_gradients(*arguments)
         ctx.save_for_backward(*gradients)
         return loss
 
