@@ -30,7 +30,7 @@ from modernnca.table.raw_examples import read_examples
 from modernnca.train.budget import Budget
 
 sys.path.append(str(Path(__file__).parents[1]))
-from benchmarks.fits import gain, tables_in, third
+from benchmarks.fits import gain, purpose, tables_in
 
 _FEW_WRONG = 15  # with fewer wrong rows, one more or less decides a ratio
 _CLEAR = f"error where over {_FEW_WRONG} are wrong"
@@ -406,7 +406,7 @@ def _run_missing(
     """Run what is missing, the smallest tables first, and print it as it is made."""
     names = tables_in(asked.data, asked.tables)
     if asked.tables is None:
-        chosen = [name for name in names if third(name) == "choose"]
+        chosen = [name for name in names if purpose(name) == "choose"]
         names = chosen if tables is None else [n for n in names if n in tables]
     named = asked.tables is not None or tables is not None
     max_rows = np.inf if named else _MAX_ROWS
