@@ -1,21 +1,20 @@
-"""How accurate are the defaults, beside the paper's, boosting, RealMLP and TabM?
+"""How accurate are the defaults, compared with the paper's, boosting, RealMLP and TabM?
 
-    python benchmarks/accuracy.py run --data DIR --store DIR [--methods a,b] [--seeds 3]
-    python benchmarks/accuracy.py judge --store DIR [--store DIR ...] [--anew]
+    python benchmarks/accuracy.py run --data DIR --store DIR [--methods a;b] [--seeds 3]
+    python benchmarks/accuracy.py report [--store DIR ...] [--anew]
 
-Every method is fitted once with its defaults, stopped by val and judged on test, with
-the given split of a table or 64/16/20 drawn with seed 0. Boosting grows 2,000 rounds,
-stops by val, and is then refitted on train and val for as many rounds. `run` goes on
-where it was interrupted; small tables come first, and all of them with the first seed.
-Stores of several machines can be judged together. For a cap on the training rows, and
-for machines without Parquet, see portable.py. On a machine without a GPU the method
-"ModernNCA, as on a GPU" is the default for classes with the sizes that it has on one.
+Every method is fitted with its defaults, stops early by the validation rows, and is
+scored on the test rows of the given split, or of 64/16/20 drawn with seed 0. Boosting
+grows 2,000 rounds, stops by the validation rows, and is then refitted on training and
+validation rows for as many rounds. `run` resumes where it was interrupted; small tables
+come first, and all tables with the first seed. portable.py limits the training rows,
+and writes tables for machines without Parquet. "ModernNCA, best" is what the default is
+for classification on a GPU, for a machine without one.
 
-`judge` writes accuracy.csv (one line for each fit) and accuracy.md beside this file.
-Fits that the stores hold take the place of the same ones in accuracy.csv, and the
-others stay: stores may be gone, or on another machine. Where they hold our default on
-a table, its earlier fits go: their mean would be that of two versions. With --anew none
-of them stay.
+`report` writes accuracy.csv (one line for each fit) and accuracy.md beside this file.
+Fits in the stores replace the same fits in accuracy.csv; the others stay, as stores may
+be gone or on another machine. Where a store has our default on a table, all its earlier
+fits on that table go, so as not to average two versions. With --anew all of them go.
 """
 
 import argparse
@@ -24,9 +23,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from modernnca.estimators.settings import PRESETS, for_machine
 
-from fits import main, records_of, tables_in, third
+from fits import main, purpose, records_of, tables_in
 from modernnca.lab.bench.job import Job, Record
 from modernnca.lab.bench.scores import ece
 from modernnca.lab.stats.intervals import relative_improvement
@@ -48,14 +46,9 @@ METHODS: dict[str, tuple[str, dict]] = {
     "TabM": ("tabm", {}),
 }
 BOOSTING = ["CatBoost", "LightGBM", "XGBoost"]
-# What the default is for classes on a GPU, to be asked for where there is none.
-AS_ON_GPU = "ModernNCA, as on a GPU"
-_THERE = for_machine(PRESETS["default"], "classes", on_gpu=True)
-_SIZES = {
-    name: getattr(_THERE, name) for name in ("n_members", "d_block", "max_sampled")
-}
-RUNNABLE = {**METHODS, AS_ON_GPU: ("modernnca", {"preset": "default", **_SIZES})}
-COUNTED_AS = {AS_ON_GPU: "ModernNCA"}
+BEST = "ModernNCA, best"
+RUNNABLE = {**METHODS, BEST: ("modernnca", {"preset": "best"})}
+COUNTED_AS = {BEST: "ModernNCA"}
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
@@ -76,7 +69,7 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
         {
             "dataset": record.job.dataset,
             "task": record.task,
-            "third": third(record.job.dataset),
+            "third": purpose(record.job.dataset),
             "method": COUNTED_AS.get(record.job.label, record.job.label),
             "seed": record.job.seed,
             "status": record.status,
@@ -93,14 +86,14 @@ def lines_of(stores: list[Path]) -> pd.DataFrame:
 
 
 def joined(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
-    """Lines of old fits, but where there are new ones instead; in order."""
+    """New fits, and the old ones that they do not replace; in order."""
     fit = ["dataset", "method", "seed"]
-    # None alone would make a column of objects, which are written unrounded.
+    # A column of None alone would have objects, which are written unrounded.
     new = new.astype(dict.fromkeys([*SCORES, "ece"], float))
     again = new.loc[new["method"] == "ModernNCA", "dataset"]
     old = old[(old["method"] != "ModernNCA") | ~old["dataset"].isin(again)]
     found = pd.concat([new, old]).drop_duplicates(fit).sort_values(fit)
-    # A fit that failed does not know its task.
+    # A failed fit has no task.
     return found.assign(task=found.groupby("dataset")["task"].transform("max"))
 
 
@@ -112,10 +105,10 @@ def calibration(record: Record) -> float | None:
 
 
 def summary(lines: pd.DataFrame) -> list[str]:
-    """What is asked of the defaults, in Markdown."""
+    """The comparisons, in Markdown."""
     records = lines.assign(settings="default", split="given")
     scores = summarize(records)
-    text = ["| ours over | tables | group | ratio | 95 % | better/worse |"]
+    text = ["| ModernNCA over | tables | task | ratio | 95 % | better/worse |"]
     text += ["| --- | --- | --- | --- | --- | --- |"]
     for name in ("all", "choose", "confirm"):
         some = lines["dataset"][(lines["third"] == name) | (name == "all")]
@@ -134,12 +127,12 @@ def summary(lines: pd.DataFrame) -> list[str]:
 
 
 def log_losses(records: pd.DataFrame) -> list[str]:
-    """The geometric mean of the log-losses' ratios, and mean calibration errors."""
+    """Geometric means of ratios of log-losses, and mean calibration errors."""
     losses, gaps = (
         summarize(records, name).pivot(index="dataset", columns="method", values="mean")
         for name in ("log-loss", "ece")
     )
-    text = ["| log-loss, ours over | tables | ratio | ECE, ours | ECE, theirs |"]
+    text = ["| ModernNCA over | tables | log-loss | ECE, ModernNCA | ECE, other |"]
     text += ["| --- | --- | --- | --- | --- |"]
     for other in list(METHODS)[1:]:
         pair = losses[["ModernNCA", other]].dropna().clip(1e-4)
@@ -152,20 +145,20 @@ def log_losses(records: pd.DataFrame) -> list[str]:
 
 
 def ranks(scores: pd.DataFrame) -> list[str]:
-    """Average ranks on the tables that all methods have."""
+    """Average ranks on the tables on which all methods have a score."""
     text = ["| average rank | tables | " + " | ".join(METHODS) + " |"]
     text += ["| --- " * (len(METHODS) + 2) + "|"]
     group = scores["task"].map(TASK_GROUPS)
     for name in ("classification", "regression"):
         part = complete(scores[group == name].dropna(), drop="datasets")
-        told = average_ranks(part).set_index("method")["rank"]
-        cells = " | ".join(f"{told[method]:.2f}" for method in METHODS)
+        rank = average_ranks(part).set_index("method")["rank"]
+        cells = " | ".join(f"{rank[method]:.2f}" for method in METHODS)
         text.append(f"| {name} | {part['dataset'].nunique()} | {cells} |")
     return text
 
 
 def worst(scores: pd.DataFrame) -> list[str]:
-    """Tables on which ours is more than 5 % worse than the paper or the best trees."""
+    """Tables on which the paper's defaults or boosting are more than 5 % better."""
     loss = losses(scores)
     errs = scores.groupby("dataset")["higher"].first().loc[loss.index]
     loss = loss.where(~errs.astype(bool), loss.clip(lower=0.002), axis=0)
@@ -178,21 +171,22 @@ def worst(scores: pd.DataFrame) -> list[str]:
         for table in behind.index
         if win_tie_lose(pair[pair["dataset"] == table], "ModernNCA")["lose"].item()
     ]
-    others = ", ".join(
-        f"{method} on {len(far_behind(loss[method], best))}"
-        for method in list(METHODS)[1:]
-    )
+    trailing = {m: len(far_behind(loss[m], best)) for m in list(METHODS)[1:]}
+    others = ", ".join(f"{m} on {n}" for m, n in trailing.items() if m not in BOOSTING)
+    own = [f"{m} on {trailing[m]}" for m in BOOSTING]
     return [
-        f"- More than 5 % worse than the paper's defaults on {len(behind)} of "
+        f"- The paper's defaults are more than 5 % better on {len(behind)} of "
         f"{len(paper.dropna())} tables: {listed(behind)}. Beyond the noise of seeds "
         f"(Welch's test, 5 %): {', '.join(clearly) or 'none'}.",
-        f"- More than 5 % worse than the best boosting on {len(behind_best)} of "
-        f"{len(best)} tables: {listed(behind_best)}. By the same measure: {others}.",
+        f"- A boosting library is more than 5 % better on {len(behind_best)} of "
+        f"{len(best)} tables: {listed(behind_best)}. The libraries themselves trail "
+        f"the best of the three by that much: {', '.join(own)}. So do the others: "
+        f"{others}.",
     ]
 
 
 def far_behind(loss: pd.Series, rival: pd.Series) -> pd.Series:
-    """How many times a rival's loss ours is, where it is more than 1.05 times."""
+    """Ratios of a loss over a rival's where they are above 1.05, the largest first."""
     ratio = (loss / rival).dropna()
     return ratio[ratio > 1.05].sort_values(ascending=False)
 
@@ -202,25 +196,35 @@ def listed(ratios: pd.Series) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in ratios.items()) or "none"
 
 
-def judge(asked: argparse.Namespace) -> None:
-    """Write what the stores hold as a table, and what it says."""
+def report(asked: argparse.Namespace) -> None:
+    """Update accuracy.csv from the stores, and write accuracy.md."""
     new = lines_of(asked.store)
     old = pd.read_csv(HERE / "accuracy.csv")
     old = old[:0] if asked.anew else old
     lines = joined(new, old) if len(new) else old
     lines.to_csv(HERE / "accuracy.csv", index=False, float_format="%.6g")
+    lines = pd.read_csv(HERE / "accuracy.csv")  # old and new ones with the same digits
     n_tables = lines.loc[lines["method"] == "ModernNCA", "dataset"].nunique()
-    told = f"{n_tables} tables, {len(lines)} fits; ratios below 1: ours is better."
     fits = lines[lines["status"] == "done"].groupby("method")["seed"]
     counts = [
         f"{method} {fits.get_group(method).value_counts().sort_index().tolist()}"
         for method in METHODS
     ]
-    told += f" Fits with the seeds 0, 1 and 2: {'; '.join(counts)}."
-    text = ["# Accuracy of the defaults", "", told, "", *summary(lines)]
+    text = [
+        *("# Accuracy of the defaults", ""),
+        f"{n_tables} tables, {len(lines)} fits. Ratios below 1 mean that ModernNCA is "
+        "better: geometric means of errors, or of RMSEs in regression, with bootstrap "
+        'intervals. "Choose" are the tables on which the defaults were chosen, '
+        '"confirm" the others. Fits with the seeds 0, 1 and 2: '
+        f"{'; '.join(counts)}.",
+        "",
+        "Written by `python benchmarks/accuracy.py report`. "
+        "[README.md](README.md#accuracy) tells how the fits were made.",
+        *("", *summary(lines)),
+    ]
     (HERE / "accuracy.md").write_text("\n".join(text) + "\n")
     print("\n".join(text))
 
 
 if __name__ == "__main__":
-    main(__doc__, jobs, judge)
+    main(__doc__, jobs, report)

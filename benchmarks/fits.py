@@ -1,8 +1,8 @@
 """Fit many methods on many tables, resumably: what the larger benchmarks share.
 
-A benchmark says which fits it wants (`lab.bench.job.Job`) and what their records
-say together. Tables are read from folders as `modernnca bench run` does; for a cap
-on the training rows, and for machines without Parquet, see portable.py.
+A benchmark lists its fits (`lab.bench.job.Job`) and reports on their records. Tables
+are read from folders, as `modernnca bench run` does; portable.py limits the training
+rows, and writes tables for machines without Parquet.
 """
 
 import argparse
@@ -20,25 +20,25 @@ from modernnca.lab.bench.store import Store
 from modernnca.lab.stats.intervals import bootstrap_mean
 
 
-def third(name: str) -> str:
-    """Which third a table is in: "choose" (two of three) or "confirm"."""
+def purpose(name: str) -> str:
+    """What a table is for: "choose" defaults (two of three), or "confirm" them."""
     number = int(hashlib.sha256(name.encode()).hexdigest(), 16)
     return "confirm" if number % 3 == 0 else "choose"
 
 
-def tables_in(data: Path, asked: str | None = None) -> list[str]:
-    """The tables of a folder, or those asked for; those with few cells first."""
+def tables_in(data: Path, names: str | None = None) -> list[str]:
+    """The tables of a folder, or those named "a,b"; those with few cells first."""
 
     def n_cells(name: str) -> int:
         folder = open_folder(data / name)
         return (folder.n_rows or 0) * (folder.n_columns or 0)
 
-    names = set(names_in(data)) & set(asked.split(",")) if asked else names_in(data)
-    return sorted(names, key=n_cells)
+    found = set(names_in(data))
+    return sorted(found & set(names.split(",")) if names else found, key=n_cells)
 
 
 def run(jobs: Sequence[Job], asked: argparse.Namespace) -> None:
-    """Run what is missing in the store; one line for each fit."""
+    """Run what is missing in the store, and print one line for each fit."""
     runner = Runner(
         Store(asked.store[0]),
         Pool(asked.workers, threads_each=asked.threads, preload=PRELOAD),
@@ -46,27 +46,29 @@ def run(jobs: Sequence[Job], asked: argparse.Namespace) -> None:
         limits=Limits(asked.time_limit),
     )
     print(f"{len(runner.missing(jobs))} of {len(jobs)} fits are missing.", flush=True)
-    runner.run(jobs, _tell)
+    runner.run(jobs, _show)
 
 
 def gain(logs: np.ndarray) -> tuple[str, str, str]:
-    """Of logarithms of ratios: their mean, its interval, and how many are below 1."""
+    """The geometric mean of ratios, its 95 % interval, and how many are below 1.
+
+    Given are the logarithms of the ratios.
+    """
     low, high = np.exp(bootstrap_mean(logs))
-    won = f"{(logs < -1e-9).sum()}/{(logs > 1e-9).sum()} of {len(logs)}"
-    return f"{np.exp(logs.mean()):.3f}", f"{low:.3f} to {high:.3f}", won
+    counts = f"{(logs < -1e-9).sum()}/{(logs > 1e-9).sum()} of {len(logs)}"
+    return f"{np.exp(logs.mean()):.3f}", f"{low:.3f} to {high:.3f}", counts
 
 
-def _tell(record: Record) -> None:
+def _show(record: Record) -> None:
     job, scores = record.job, record.scores
-    said = f"{next(iter(scores.values())):.4g}" if scores else record.error or ""
-    took = record.facts.get("fit_seconds", 0.0)
-    name = job.label or job.method
-    said = f"{record.status} {said[-80:]} {took:.0f} s"
-    print(f"{job.dataset} {name} {job.seed} {said}", flush=True)
+    result = f"{next(iter(scores.values())):.4g}" if scores else record.error or ""
+    seconds = record.facts.get("fit_seconds", 0.0)
+    name = f"{job.dataset} {job.label or job.method} {job.seed}"
+    print(f"{name} {record.status} {result[-80:]} {seconds:.0f} s", flush=True)
 
 
 def records_of(stores: Sequence[Path], *, arrays: bool = False) -> list[Record]:
-    """What was done, each fit once, in the order of the stores."""
+    """The records of all stores; of a fit that several have, that of the first."""
     found: dict[str, Record] = {}
     for path in stores:
         for record in Store(path).records(arrays=arrays):
@@ -75,27 +77,27 @@ def records_of(stores: Sequence[Path], *, arrays: bool = False) -> list[Record]:
 
 
 def main(
-    told: str,
+    doc: str,
     jobs: Callable[[argparse.Namespace], Sequence[Job]],
-    judge: Callable[[argparse.Namespace], None],
+    report: Callable[[argparse.Namespace], None],
 ) -> None:
-    """The two commands of such a benchmark."""
-    parser = argparse.ArgumentParser(description=told.split("\n")[0])
+    """The command line of such a benchmark: `run` and `report`."""
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
     commands = parser.add_subparsers(required=True)
     running = commands.add_parser("run", help="fit what is missing")
     running.set_defaults(command=lambda asked: run(jobs(asked), asked))
     running.add_argument("--data", type=Path, required=True)
-    running.add_argument("--methods", help="some of them: a;b;c")
-    running.add_argument("--tables", help="a,b,c; otherwise all of the benchmark's")
+    running.add_argument("--methods", help="a;b;c instead of all")
+    running.add_argument("--tables", help="a,b,c instead of those of the benchmark")
     running.add_argument("--seeds", type=int, default=1)
     running.add_argument("--workers", type=int, help="fits at once")
     running.add_argument("--threads", type=int, default=1, help="of each fit")
     running.add_argument("--time-limit", type=float, help="seconds for one fit")
-    judging = commands.add_parser("judge", help="say what there is so far")
-    judging.set_defaults(command=judge)
-    judging.add_argument("--published", type=Path, help="means of others, as CSV")
-    judging.add_argument("--anew", action="store_true", help="forget earlier results")
-    for command in (running, judging):
-        command.add_argument("--store", type=Path, action="append", required=True)
+    running.add_argument("--store", type=Path, action="append", required=True)
+    reporting = commands.add_parser("report", help="write what the records say")
+    reporting.set_defaults(command=report)
+    reporting.add_argument("--store", type=Path, action="append", default=[])
+    reporting.add_argument("--published", type=Path, help="published means, as CSV")
+    reporting.add_argument("--anew", action="store_true", help="forget earlier results")
     asked = parser.parse_args()
     asked.command(asked)

@@ -7,29 +7,29 @@ own training loops, deeptab's as its data module feeds it.
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-from modernnca.core.learner import Labeled, Method, NeighborLearner
-from modernnca.core.net import Net, NetShape, embed_all
-from modernnca.memory.exact import ExactMemory
 from torch import Tensor
 from torch.nn.functional import cross_entropy, nll_loss, one_hot
 
-from modernnca.core.distances import euclidean
-from modernnca.core.losses import LOSSES
-from modernnca.core.rows import Rows
-from modernnca.core.samplers import SAMPLERS
-from modernnca.core.softnn import exponential
-from modernnca.train.loop import Plan, Training
+from modernnca import PRESETS
+from modernnca.core.network import InputShape, Network, embed_rows
+from modernnca.core.rows import Examples, Rows
+from modernnca.ensemble.learner import NeighborLearner
+from modernnca.memory.exact_memory import ExactMemory
+from modernnca.train.generators import Generators
+from modernnca.train.loop import Training
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # not another "tests"
 from tests.parity.public_model import load_public_model
 
 N_CLASSES, BATCH, RATE = 3, 1024, 0.5
-Step = Callable[[], None]
+# The same shape, and as many sampled rows, as the public model has.
+CONFIG = PRESETS["paper"].updated({"batch_size": BATCH, "sample_rate": RATE})
+Step = Callable[[], Any]
 Predict = Callable[[Tensor], Tensor]
 
 
@@ -41,12 +41,11 @@ class Opponent(NamedTuple):
     predict: Predict
 
 
-def _batches(n_rows: int, device: torch.device):
-    """Endless random batches, an epoch after another."""
+def _batches(n_rows: int, device: torch.device) -> Iterator[Tensor]:
+    """Endless random batches, one epoch after another."""
     while True:
-        yield from torch.randperm(n_rows).to(device).split(BATCH)[:-1] or [
-            torch.randperm(n_rows).to(device)
-        ]
+        order = torch.randperm(n_rows).to(device)
+        yield from order.split(BATCH)[:-1] or [order]
 
 
 def _stepper(module: torch.nn.Module, loss: Callable[[Tensor], Tensor], n: int) -> Step:
@@ -61,41 +60,40 @@ def _stepper(module: torch.nn.Module, loss: Callable[[Tensor], Tensor], n: int) 
     return step
 
 
-def ours(x: Tensor, y: Tensor, *, name: str = "ours", **method) -> Opponent:
-    """Our own; `method` may say n_knots, max_sampled, fused."""
-    torch.manual_seed(0)
+def _as_rows(x: Tensor) -> Rows:
+    """Numbers (N, P) as rows without other columns."""
     nothing = x.new_zeros(len(x), 0)
-    rows, values = Rows(x, nothing, nothing.long()), one_hot(y, N_CLASSES).float()
-    net = Net(NetShape(x.shape[1], 0, 0)).to(x.device)
+    return Rows(x, nothing, nothing.long())
+
+
+def ours(x: Tensor, y: Tensor, *, name: str = "ours", **options: Any) -> Opponent:
+    """Our network, with some options of the config, such as n_knots."""
+    torch.manual_seed(0)
+    config = CONFIG.updated(options)
+    generators = Generators.from_seed(0, x.device)
+    rows, values = _as_rows(x), one_hot(y, N_CLASSES).float()
+    shape = InputShape(n_numbers=x.shape[1], n_plain=0, n_levels=0)
+    network = Network(config, shape, generators.module).to(x.device)
+    network.prepare(x)
     learner = NeighborLearner(
-        net,
-        Labeled(rows, values, values, None),
+        network,
+        Examples(rows, values, values),
         None,
-        method=Method(
-            distance=euclidean,
-            kernel=exponential,
-            objective=LOSSES["log"].classes,
-            sampler=SAMPLERS["random"],
-            rate=RATE,
-            **method,
-        ),
-        judge=lambda votes: (0.0, 0.0),
-        generator=torch.Generator().manual_seed(0),
+        config=config,
+        evaluate=None,
+        generators=generators,
     )
     memory: list[ExactMemory] = []
 
     def predict(query: Tensor) -> Tensor:
-        # The keys are embedded once, and remembered.
-        if not memory:
-            rule = learner._method.answering_rule(net)
-            memory.append(ExactMemory(embed_all(net, rows), values, rule))
-        none = query.new_zeros(len(query), 0)
-        points = embed_all(net, Rows(query, none, none.long()))
+        if not memory:  # the remembered rows are embedded once
+            rule = config.prediction_rule(network)
+            memory.append(ExactMemory(embed_rows(network, rows), values, rule))
+        points = embed_rows(network, _as_rows(query))
         with torch.inference_mode():
             return memory[0].vote(points).mean
 
-    plan = Plan(learning_rate=0.01, weight_decay=2e-4)
-    training = Training(learner, plan, torch.Generator())
+    training = Training(learner, config, generators, validated=False)
     batches = _batches(len(x), x.device)
     return Opponent(name, lambda: training.step(next(batches)), predict)
 
@@ -125,10 +123,10 @@ def public(x: Tensor, y: Tensor) -> Opponent | None:
         temperature=1.0,
         sample_rate=RATE,
     ).to(x.device)
-    everyone = torch.arange(len(x), device=x.device)
+    every_row = torch.arange(len(x), device=x.device)
 
     def loss(batch: Tensor) -> Tensor:
-        others = everyone[~torch.isin(everyone, batch)]
+        others = every_row[~torch.isin(every_row, batch)]
         votes = net(x[batch], y[batch], x[others], y[others], is_train=True)
         return nll_loss(votes, y[batch])
 
@@ -171,13 +169,13 @@ def deeptab(x: Tensor, y: Tensor) -> Opponent | None:
     net = ModernNCA(
         (numbers, {}, {}), num_classes=N_CLASSES, config=config, lss=False
     ).to(x.device)
-    everyone = torch.arange(len(x), device=x.device)
+    every_row = torch.arange(len(x), device=x.device)
 
     def columns(rows: Tensor) -> tuple[list[Tensor], list, list]:
         return list(rows.split(1, dim=1)), [], []
 
     def loss(batch: Tensor) -> Tensor:
-        others = everyone[~torch.isin(everyone, batch)]
+        others = every_row[~torch.isin(every_row, batch)]
         votes = net.train_with_candidates(
             *columns(x[batch]),
             targets=y[batch],
@@ -203,7 +201,7 @@ def deeptab(x: Tensor, y: Tensor) -> Opponent | None:
 def make_table(
     n_rows: int, n_columns: int, device: str, *, seed: int = 0
 ) -> tuple[Tensor, Tensor]:
-    """Random numbers in three classes that the first columns tell apart, roughly."""
+    """Random numbers, and three classes that depend on the first columns."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(n_rows, n_columns, generator=generator)
     noise = torch.randn(n_rows, generator=generator)

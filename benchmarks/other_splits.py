@@ -1,12 +1,12 @@
-"""Is a table on which boosting is ahead still one when its rows are split anew?
+"""Is boosting still better where it is, if the rows are split differently?
 
     python benchmarks/other_splits.py run --data DIR --store DIR --tables a,b --seeds 4
-    python benchmarks/other_splits.py judge --store DIR
+    python benchmarks/other_splits.py report [--store DIR ...]
 
-A split that comes with a table decides by a few hundred rows. Here the rows are drawn
-anew, once for each seed (64/16/20), and fitted by the defaults and by boosting as in
-accuracy.py. `judge` adds to other_splits.csv what the stores hold, and prints means
-over the splits on which all have an error.
+On a given split a few hundred test rows decide. Here rows are split at random, once for
+each seed (64/16/20), and fitted by the defaults and by boosting as in accuracy.py.
+`report` adds the records of the stores to other_splits.csv, and prints means over the
+splits on which all methods have an error.
 """
 
 import argparse
@@ -24,7 +24,7 @@ OURS = "ModernNCA"
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
-    """Table by table, so that those begun are whole."""
+    """All fits, table by table."""
     labels = asked.methods.split(";") if asked.methods else [OURS, *BOOSTING]
     return [
         Job(table, method, f"random-{k}", settings=json.dumps(changes), label=label)
@@ -35,8 +35,8 @@ def jobs(asked: argparse.Namespace) -> list[Job]:
     ]
 
 
-def judge(asked: argparse.Namespace) -> None:
-    """Print the mean errors, and ours over that of the best boosting."""
+def report(asked: argparse.Namespace) -> None:
+    """Print mean errors, and ours over that of the best boosting library."""
     found = pd.DataFrame(
         {
             "dataset": record.job.dataset,
@@ -60,4 +60,4 @@ def judge(asked: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, jobs, judge)
+    main(__doc__, jobs, report)

@@ -1,9 +1,9 @@
-"""Does preset="paper" reach what the paper's public code reaches?
+"""Does preset="paper" reach the scores of the paper's public code?
 
-Four tables with their given splits, the mean test score over seeds beside the least
-that is asked for, and beside the public model itself, fitted with the loop of its own
-code on the same rows. A name that ends in @drawn asks for the split 64/16/20 drawn
-with seed 0 instead of the given one.
+Four tables with their given splits: the mean test score over seeds, the score that it
+must reach, and that of the public model, fitted with the loop of its own code on the
+same rows. A name that ends in @drawn takes a split of 64/16/20 drawn with seed 0
+instead of the given one.
 
     python benchmarks/paper_scores.py --data DIR [--seeds 3] [--out FILE.json]
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from tables import Table, read
 
-# table -> the worst mean score that passes: RMSE in regression, else accuracy
+# The worst mean score that passes: RMSE in regression, else accuracy.
 ASKED = {
     "houses": 43500.0,
     "cpu_act": 2.42,
@@ -30,11 +30,11 @@ ASKED = {
     "phoneme": 0.900,
     "phoneme@drawn": 0.900,
 }
-KINDS = ("fused", "plain", "public")  # two heads of ours, and the public model
+KINDS = ("fused", "plain", "public")  # two ways to our loss, and the public model
 
 
 def score_once(table: Table, seed: int, settings: dict) -> dict:
-    """Fit with one seed; the test score and the seconds it took."""
+    """Fit with one seed; the test score and the seconds of the fit."""
     from modernnca import ModernNCAClassifier, ModernNCARegressor
 
     estimator = ModernNCARegressor if table.regression else ModernNCAClassifier
@@ -69,7 +69,8 @@ def _run(data: Path, job: tuple[str, str, int]) -> dict:
 
         result = {"seed": seed, "score": public_score(table, seed)}
     else:
-        result = score_once(table, seed, {"preset": "paper", "head": kind})
+        config = {"fused": kind == "fused"}
+        result = score_once(table, seed, {"preset": "paper", "config": config})
     result["seconds"] = round(time.perf_counter() - began, 1)
     return {"table": name, "kind": kind, "regression": table.regression, **result}
 
@@ -84,7 +85,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.data is None:
-        parser.error("say where the tables are: --data DIR, or set MODERNNCA_DATA")
+        parser.error("the folder of tables is missing: --data DIR, or MODERNNCA_DATA")
     jobs = [
         (name, kind, seed)
         for name in arguments.tables

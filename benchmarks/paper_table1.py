@@ -1,18 +1,18 @@
-"""Do the published scores, by our statistics, give the paper's Table 1?
+"""Do our statistics reproduce the paper's Table 1 from the published scores?
 
-Win/Tie/Lose of ModernNCA against each method over 300 datasets, beside the ratios that
-the paper prints. The published scores are of a slightly older revision than the paper,
-and ModernNCA has none on 6 datasets; those are left out.
+Win/Tie/Lose of ModernNCA against each method over 300 datasets, and the shares that the
+paper prints. The published scores are of a slightly older revision than the paper; the
+6 datasets on which ModernNCA has no score are left out.
 
-The paper says "t-test" and no more. The largest gaps of the ways that were tried:
-0.0495 by Welch's test (which `win_tie_lose` uses) or the pooled one, the stds read as
-dividing by n; 0.0517 read as dividing by n - 1; 0.0529 and more with the degrees of
-freedom of a paired test; 0.0567 with a missing score counted as a defeat.
+The paper says only "t-test". The largest gaps of the variants that were tried: 0.0495
+by Welch's test (which `win_tie_lose` uses) or the pooled one, with standard deviations
+that divide by n; 0.0517 if they divide by n - 1; 0.0529 and more with the degrees of
+freedom of a paired test; 0.0567 with a missing score counted as a loss.
 
     python benchmarks/paper_table1.py --paper DIR [--out benchmarks/paper_table1.json]
 
-DIR holds talent_published.csv (dataset, task, method, mean, std; over 15 seeds);
-MODERNNCA_PAPER may say where it is instead. Needs pandas.
+DIR, or the variable MODERNNCA_PAPER, is the folder of talent_published.csv (dataset,
+task, method, mean, std; over 15 seeds).
 """
 
 import argparse
@@ -51,7 +51,7 @@ PRINTED = {
 
 
 def compare(path: Path) -> DataFrame:
-    """Printed and reproduced ratios by opponent, and the larger gap between them."""
+    """Printed and reproduced shares by opponent, and the largest gap between them."""
     counts = win_tie_lose(read_published(path), "modernNCA").set_index("opponent")
     names = ["win", "tie", "lose"]
     printed = DataFrame(PRINTED, index=names).T
@@ -67,11 +67,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     if arguments.paper is None:
-        parser.error("say where the scores are: --paper DIR, or set MODERNNCA_PAPER")
+        parser.error("the folder of scores is missing: --paper DIR, or MODERNNCA_PAPER")
     table = compare(Path(arguments.paper) / "talent_published.csv")
     print(table.round(3).to_string())
     worst = table["gap"].idxmax()
-    print(f"largest gap: {table['gap'].max():.4f} ({worst}); asked: at most 0.05")
+    print(f"largest gap: {table['gap'].max():.4f} ({worst}); it must be at most 0.05")
     if arguments.out:
         result = {
             "largest_gap": round(table["gap"].max(), 4),

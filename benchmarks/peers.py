@@ -1,12 +1,13 @@
-"""Do the peers reach what was published of them? Defaults on twelve tables.
+"""Do the peers reach their published scores? With their defaults, on twelve tables.
 
     python benchmarks/peers.py run --data DIR --store DIR [--methods a;b] [--seeds 1]
-    python benchmarks/peers.py judge --store DIR [--store DIR ...] --published FILE
+    python benchmarks/peers.py report [--store DIR ...] --published FILE
 
-The tables have the split that was published with the scores, of which FILE (dataset,
-task, method, mean, std) holds the means: of tuned methods, 15 seeds. Ours are untuned.
-None of the tables was looked at when the defaults of peers were chosen. `judge` writes
-peers.csv (one line for each fit) and peers.md beside this file.
+The tables have the split of the published scores, whose means are in FILE (dataset,
+task, method, mean, std): tuned methods, 15 seeds. Ours are not tuned, and none of the
+tables was looked at when the defaults of the peers were chosen. `report` writes
+peers.csv (one line for each fit; without a store it is only read) and peers.md beside
+this file.
 """
 
 import argparse
@@ -34,8 +35,12 @@ TABLES = {
     "BNG(echoMonths)": "regression",
     "houses": "regression",
 }
-ALIKE = {"ft-t": "ftt", "mlp-plr": "mlp_plr", "random-forest": "RandomForest"}
-ALIKE |= {"dcnv2": "dcn2", "modernnca-paper": "modernNCA", "modernnca": "modernNCA"}
+PUBLISHED_NAMES = {"ft-t": "ftt", "mlp-plr": "mlp_plr", "random-forest": "RandomForest"}
+PUBLISHED_NAMES |= {
+    "dcnv2": "dcn2",
+    "modernnca-paper": "modernNCA",
+    "modernnca": "modernNCA",
+}
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
@@ -51,8 +56,8 @@ def jobs(asked: argparse.Namespace) -> list[Job]:
     ]
 
 
-def judge(asked: argparse.Namespace) -> None:
-    """Write the gaps between ours and what was published."""
+def lines_of(stores: list[Path]) -> pd.DataFrame:
+    """One line for each fit of the stores."""
     lines = pd.DataFrame(
         {
             "dataset": record.job.dataset,
@@ -64,32 +69,45 @@ def judge(asked: argparse.Namespace) -> None:
             "status": record.status,
             "machine": record.provenance.get("gpu") or "CPU",
         }
-        for record in records_of(asked.store)
+        for record in records_of(stores)
         if record.job.dataset in TABLES and record.job.settings == "{}"
-    ).sort_values(["dataset", "method", "seed"])
-    lines.to_csv(HERE / "peers.csv", index=False, float_format="%.6g")
+    )
+    return lines.sort_values(["dataset", "method", "seed"])
+
+
+def report(asked: argparse.Namespace) -> None:
+    """Write our errors over the published ones."""
+    if asked.store:
+        lines = lines_of(asked.store)
+        lines.to_csv(HERE / "peers.csv", index=False, float_format="%.6g")
+    lines = pd.read_csv(HERE / "peers.csv")
     error = (1 - lines["accuracy"]).fillna(lines["rmse"])
     ours = error.groupby([lines["dataset"], lines["method"]]).mean().unstack()
-    told = read_published(asked.published)
-    told = told[told["dataset"].isin(TABLES)]
-    loss = (1 - told["mean"]).where(told["higher"], told["mean"])
-    theirs = loss.groupby([told["dataset"], told["method"]]).mean().unstack()
+    known = read_published(asked.published)
+    known = known[known["dataset"].isin(TABLES)]
+    loss = (1 - known["mean"]).where(known["higher"], known["mean"])
+    theirs = loss.groupby([known["dataset"], known["method"]]).mean().unstack()
     constant = theirs["dummy"]
-    text = ["# Peers with their defaults, beside published tuned scores", ""]
-    text += ["Error or RMSE over the published one, by table; 1.05 is 5 % worse.", ""]
+    text = [
+        *("# Peers with their defaults, and their published scores", ""),
+        "Errors or RMSEs of our implementations with default settings, over the "
+        "published ones of tuned methods; 1.05 is 5 % worse. Written by "
+        "`python benchmarks/peers.py report`.",
+        "",
+    ]
     tables = [name for name in TABLES if name in ours.index]
     text += ["| method | median | " + " | ".join(tables) + " |"]
     text += ["| --- " * (len(tables) + 2) + "|"]
     for method in PEERS:
         if method not in ours:
             continue
-        published = theirs.get(ALIKE.get(method, method))
+        published = theirs.get(PUBLISHED_NAMES.get(method, method))
         if published is None:
             continue
         ratio = (ours[method] / published).reindex(tables)
         cells = " | ".join("" if pd.isna(r) else f"{r:.2f}" for r in ratio)
         text.append(f"| {method} | {ratio.median():.3f} | {cells} |")
-    text += ["", "Error or RMSE itself, and that of the best constant:", ""]
+    text += ["", "The errors or RMSEs themselves, and those of the best constant:", ""]
     text += ["| method | " + " | ".join(tables) + " |"]
     text += ["| --- " * (len(tables) + 1) + "|"]
     for method in [*(name for name in PEERS if name in ours), "constant"]:
@@ -103,4 +121,4 @@ def judge(asked: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, jobs, judge)
+    main(__doc__, jobs, report)

@@ -2,11 +2,11 @@
 
     python benchmarks/portable.py --data DIR --out DIR [--max-train 60000] [--max-mib 8]
 
-The rows of train, val and test are those of the split "given" of the benchmark; a
-larger train part is cut to `--max-train` rows, val to a quarter of that, both drawn
-with seed 0; test stays whole. Categories become numbers in the order of their levels.
+The rows of train, val and test are those of the benchmark's split "given". At most
+`--max-train` training rows are kept and a quarter as many validation rows, drawn with
+seed 0; all test rows are kept. Categories become numbers in the order of their levels.
 Tables that take more than `--max-mib` are left out. `modernnca bench run --data OUT`
-reads the result, so that a run on several machines is the same run everywhere.
+reads the result, so that all machines of a run see the same rows.
 """
 
 import argparse
@@ -24,10 +24,10 @@ _PARTS = ("train", "val", "test")
 
 
 def smallest(numbers: np.ndarray) -> np.ndarray:
-    """The same numbers in the least room."""
+    """The same numbers in the smallest dtype that holds them."""
     for kind in ("i1", "i2", "i4", "f2", "f4"):
         with np.errstate(all="ignore"):
-            small = numbers.astype(kind)  # what has no place there is not equal below
+            small = numbers.astype(kind)  # too large a number is not equal below
         if np.array_equal(small.astype(numbers.dtype), numbers, equal_nan=True):
             return small
     return numbers
@@ -62,7 +62,7 @@ def arrays_of(dataset: Dataset, max_train: int) -> dict[str, np.ndarray]:
 
 
 def write(folder: Path, out: Path, max_train: int, max_mib: float) -> str:
-    """Write one table; what happened, in words."""
+    """Write one table; returns a message."""
     dataset = read_dataset(folder.name, data=folder.parent)
     made = arrays_of(dataset, max_train)
     mib = sum(cells.nbytes for cells in made.values()) / 2**20
@@ -76,7 +76,7 @@ def write(folder: Path, out: Path, max_train: int, max_mib: float) -> str:
         "n_cat_features": n_levels,
         **{f"{part}_size": len(made[f"y_{part}"]) for part in _PARTS},
     }
-    if dataset.given is None:  # scores published on other rows
+    if dataset.given is None:  # the published scores are of other rows
         info.pop("published", None)
     out.mkdir(parents=True, exist_ok=True)
     for name, cells in made.items():
@@ -95,8 +95,8 @@ def main() -> None:
     asked = parser.parse_args()
     for info in sorted(asked.data.glob("*/info.json")):
         folder = info.parent
-        said = write(folder, asked.out / folder.name, asked.max_train, asked.max_mib)
-        print(f"{folder.name}: {said}", flush=True)
+        message = write(folder, asked.out / folder.name, asked.max_train, asked.max_mib)
+        print(f"{folder.name}: {message}", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from torch.nn.functional import mse_loss, nll_loss
 
 from tables import Table
 
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # not another "tests"
 from tests.parity.public_model import load_public_model
 
 BATCH, MAX_EPOCHS, PATIENCE = 1024, 200, 20
@@ -51,9 +51,9 @@ def public_score(table: Table, seed: int) -> float:
         for batch in torch.randperm(len(x[0]), device=device).split(BATCH):
             others = torch.ones(len(x[0]), dtype=torch.bool, device=device)
             others[batch] = False
-            answer = net(x[0][batch], y[0][batch], x[0][others], y[0][others], True)
+            output = net(x[0][batch], y[0][batch], x[0][others], y[0][others], True)
             optimizer.zero_grad()
-            loss(answer.squeeze(-1), y[0][batch]).backward()
+            loss(output.squeeze(-1), y[0][batch]).backward()
             optimizer.step()
         net.eval()
         validation, test = (_errors(net, x, y, part) for part in (1, 2))
@@ -87,9 +87,9 @@ def _tensors(table: Table, device: str) -> tuple[list[Tensor], list[Tensor], flo
 
 @torch.no_grad()
 def _errors(net: torch.nn.Module, x: list, y: list, part: int) -> Tensor:
-    """Per row: 1 where the class is wrong, or how far the number is off."""
-    answers = [net(asked, None, x[0], y[0], False) for asked in x[part].split(BATCH)]
-    answer = torch.cat(answers)
+    """For each row, 1 if the class is wrong, or the error of the number."""
+    parts = [net(queries, None, x[0], y[0], False) for queries in x[part].split(BATCH)]
+    output = torch.cat(parts)
     if y[0].is_floating_point():
-        return answer.squeeze(-1) - y[part]
-    return (answer.argmax(1) != y[part]).float()
+        return output.squeeze(-1) - y[part]
+    return (output.argmax(1) != y[part]).float()

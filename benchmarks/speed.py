@@ -1,13 +1,15 @@
-"""How fast, and in how much memory: ours beside the public code, in one process.
+"""How fast is it, and how much memory does it take, compared with the public code?
 
     python benchmarks/speed.py --data DIR [--device cuda] [--out FILE] [--only step ...]
+    python benchmarks/speed.py --quick
 
 Parts: `step` (a training step: ours, ours without knots, the public model, deeptab's;
-the same table, shape and number of rows that answer), `predict` (10,000 rows against
+the same table, shape and number of sampled rows), `predict` (10,000 rows against
 100,000 remembered), `one` (one row through the estimator), `memory` (peak of training,
-each model in a process of its own), `epoch` (one epoch by table size, default
-settings), `adult` (a whole default fit beside CatBoost's). Opponents take turns;
-medians are shown. deeptab and catboost are used where they are installed (README.md).
+each model in a process of its own), `epoch` (one epoch of the preset "fast" by table
+size), `adult` (a whole default fit, and CatBoost's). Opponents take turns in one
+process; medians are shown. deeptab and catboost are used where they are installed
+(README.md). `--quick` runs all parts but the last on small tables.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -28,13 +31,30 @@ from modernnca import ModernNCAClassifier
 from opponents import deeptab, make_table, ours, public
 from tables import read
 
-STEPS = {
-    "cpu": [(5_242, 21), (28_934, 16), (100_000, 20)],
-    "cuda": [(28_934, 16), (100_000, 20), (500_000, 20), (1_000_000, 20)],
-}
+
+class Sizes(NamedTuple):
+    """The rows of the tables."""
+
+    steps: dict[str, list[tuple[int, int]]]  # by device: rows, columns
+    remembered: int = 100_000  # in `predict` and `one`
+    queries: int = 10_000
+    memory: tuple[int, int] = (100_000, 1_000_000)
+    epochs: tuple[int, ...] = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+
+
+FULL = Sizes(
+    {
+        "cpu": [(5_242, 21), (28_934, 16), (100_000, 20)],
+        "cuda": [(28_934, 16), (100_000, 20), (500_000, 20), (1_000_000, 20)],
+    }
+)
+QUICK = Sizes(
+    {device: [(2_000, 5)] for device in ("cpu", "cuda")},
+    *(2_000, 500, (2_000, 4_000), (2_000,)),
+)
 MAKERS = {
     "ours": lambda x, y: ours(x, y, n_knots=256),
-    "ours, exact encoding": lambda x, y: ours(x, y, name="exact", n_knots=None),
+    "ours, exact encoding": lambda x, y: ours(x, y, name="exact", n_knots=0),
     "public": public,
     "deeptab": deeptab,
 }
@@ -83,7 +103,7 @@ def show(title: str, times: dict[str, float]) -> None:
 
 def part_step(arguments) -> dict:
     result = {}
-    for n_rows, n_columns in STEPS[arguments.device]:
+    for n_rows, n_columns in arguments.sizes.steps[arguments.device]:
         made = opponents(n_rows, n_columns, arguments.device)
         steps = {name: one.step for name, one in made.items()}
         times = alternate(steps, arguments.device, n=arguments.n)
@@ -93,12 +113,12 @@ def part_step(arguments) -> dict:
 
 
 def part_predict(arguments) -> dict:
-    names = ("ours", "public", "deeptab")
-    made = opponents(100_000, 20, arguments.device, names)
-    query, _ = make_table(10_000, 20, arguments.device, seed=1)  # rows not seen before
+    names, sizes = ("ours", "public", "deeptab"), arguments.sizes
+    made = opponents(sizes.remembered, 20, arguments.device, names)
+    query, _ = make_table(sizes.queries, 20, arguments.device, seed=1)
     calls = {name: (lambda one=one: one.predict(query)) for name, one in made.items()}
     times = alternate(calls, arguments.device, n=3)
-    show("predict 10,000 against 100,000", times)
+    show(f"predict {sizes.queries:,} against {sizes.remembered:,}", times)
     return {"seconds": times, "ratio": ratios(times)}
 
 
@@ -106,12 +126,16 @@ def part_one(arguments) -> dict:
     """One row at a time through the estimator's own predict."""
     import pandas as pd
 
-    x, y = make_table(125_000, 20, "cpu")
+    x, y = make_table(arguments.sizes.remembered * 5 // 4, 20, "cpu")
     frame = pd.DataFrame(x.numpy(), columns=[f"x{j}" for j in range(20)])
     model = ModernNCAClassifier(
-        time_limit=20, max_epochs=1, random_state=0, device=arguments.device, refit=None
+        time_limit=20,
+        max_epochs=1,
+        random_state=0,
+        device=arguments.device,
+        refit="none",
     ).fit(frame, y.numpy())
-    n_rows = len(model.remembered_.origin)
+    n_rows = len(model.rows_.index)
     times = {}
     for kind, row in (("frame", frame.iloc[:1]), ("array", x[:1].numpy())):
         seconds = [
@@ -126,10 +150,10 @@ def part_one(arguments) -> dict:
 def part_memory(arguments) -> dict:
     """Peak memory of three training steps, above what the table itself takes."""
     result = {}
-    jobs = [(100_000, name) for name in MAKERS]
-    jobs += [(1_000_000, "ours")]
+    few, many = arguments.sizes.memory
+    jobs = [(few, name) for name in MAKERS] + [(many, "ours")]
     if arguments.device == "cuda":
-        jobs += [(1_000_000, "public")]
+        jobs += [(many, "public")]
     for n_rows, name in jobs:
         output = subprocess.run(
             [
@@ -169,7 +193,7 @@ def peak(name: str, n_rows: int, device: str) -> None:
 def _memory(what: str) -> float:
     """The memory of this process in MiB: VmRSS now, VmHWM at its peak.
 
-    getrusage would do, but for a child it begins with the peak of its parent.
+    Not by getrusage, whose peak of a child process begins with that of its parent.
     """
     lines = Path("/proc/self/status").read_text().splitlines()
     (line,) = [line for line in lines if line.startswith(what)]
@@ -177,9 +201,9 @@ def _memory(what: str) -> float:
 
 
 def part_epoch(arguments) -> dict:
-    """One epoch of one network with the default cap, by table size."""
+    """One epoch of one network, by table size."""
     result = {}
-    for n_rows in (10_000, 30_000, 100_000, 300_000, 1_000_000):
+    for n_rows in arguments.sizes.epochs:
         x, y = make_table(n_rows, 20, "cpu")
         model = ModernNCAClassifier(
             preset="fast", max_epochs=2, random_state=0, device=arguments.device
@@ -201,7 +225,7 @@ def part_epoch(arguments) -> dict:
 
 
 def part_adult(arguments) -> dict:
-    """A whole default fit on adult beside CatBoost's, in turns."""
+    """A whole default fit on adult, and CatBoost's, in turns."""
     from catboost import CatBoostClassifier
 
     table = read(Path(arguments.data) / "adult")
@@ -260,7 +284,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="fits on adult")
     parser.add_argument("--peak", choices=list(MAKERS), help=argparse.SUPPRESS)
     parser.add_argument("--rows", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help="small tables")
     arguments = parser.parse_args()
+    arguments.sizes = QUICK if arguments.quick else FULL
+    if arguments.quick:
+        arguments.only = [name for name in arguments.only if name != "adult"]
     if arguments.peak:
         peak(arguments.peak, arguments.rows, arguments.device)
         return

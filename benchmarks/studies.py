@@ -1,14 +1,14 @@
 """The paper's ablations on fifteen tables: its variants with defaults, a few tuned.
 
     python benchmarks/studies.py run --data DIR --store DIR --seeds 3
-    python benchmarks/studies.py judge --store DIR [--store DIR ...]
+    python benchmarks/studies.py report --store DIR [--store DIR ...]
     modernnca study report DIR [DIR ...] -o report
 
-The tables have the split that was published with scores. Every variant of the studies
-in `src/modernnca/studies` that ablate something is fitted with its defaults; those of
-three studies are also tuned, with ten trials, on the two smallest tables.
-`run` goes on where it was interrupted. `judge` writes studies.csv, one line for each
-fit; the report writes the page from which docs/findings.md is.
+The tables have the split of the published scores. Every variant of the ablation studies
+in `src/modernnca/lab/studies` is fitted with its defaults; those of three studies are
+also tuned, with ten trials, on the two smallest tables. `run` resumes where it was
+interrupted. `report` writes studies.csv, one line for each fit; `modernnca study
+report` writes the page that docs/findings.md is taken from.
 """
 
 import argparse
@@ -32,7 +32,7 @@ N_TRIALS, N_TUNED_TABLES = 10, 2
 
 
 def jobs(asked: argparse.Namespace) -> list[Job]:
-    """All fits, in the order in which they are run: seed by seed, then the tuned."""
+    """All fits in order: with defaults, seed by seed, then tuned."""
     tables = asked.tables.split(",") if asked.tables else list(TABLES)
 
     def of(study: str, chosen: list[str], *, seeds: int, trials: int) -> list[Job]:
@@ -54,8 +54,10 @@ def jobs(asked: argparse.Namespace) -> list[Job]:
     return [*sorted(plain, key=lambda job: job.seed), *tuned]
 
 
-def judge(asked: argparse.Namespace) -> None:
+def report(asked: argparse.Namespace) -> None:
     """Write one line for each fit."""
+    if not asked.store:
+        raise SystemExit("studies.csv is made of stores: give --store DIR.")
     lines = pd.DataFrame(
         {
             "dataset": record.job.dataset,
@@ -80,4 +82,4 @@ def judge(asked: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, jobs, judge)
+    main(__doc__, jobs, report)

@@ -1,7 +1,7 @@
 """Read the benchmark tables: a folder for each, with data.parquet and info.json.
 
-Where splits.npz gives row numbers for train, val and test, these are the split;
-elsewhere 64/16/20 is drawn with seed 0, by class for classes.
+The split is that of splits.npz (row numbers for train, val and test) if there is one;
+else 64/16/20 is drawn with seed 0, stratified by class.
 """
 
 import json
@@ -24,7 +24,7 @@ class Table(NamedTuple):
 
 
 def read(folder: Path, *, drawn: bool = False) -> Table:
-    """Read one table with its split; `drawn` draws one even where one is given."""
+    """Read one table with its split; `drawn` ignores the given split."""
     info = json.loads((folder / "info.json").read_text())
     frame = _frame(folder)
     regression = info["task"] == "regression"
@@ -38,7 +38,7 @@ def read(folder: Path, *, drawn: bool = False) -> Table:
 def _frame(folder: Path) -> pd.DataFrame:
     if (folder / "data.parquet").exists():
         return pd.read_parquet(folder / "data.parquet")
-    # The same columns as arrays, for a machine without pyarrow: text with "" for gaps.
+    # The same columns as arrays, for machines without pyarrow; "" is a missing text.
     with np.load(folder / "data.npz") as arrays:
         columns = {name: arrays[name] for name in arrays.files}
     return pd.DataFrame(
@@ -57,8 +57,8 @@ def _split(given: Path | None, y: np.ndarray, *, regression: bool) -> list:
         with np.load(given) as arrays:
             rows = {name: arrays[name] for name in arrays.files}
     if "test" not in rows:
-        everyone = np.arange(len(y))
-        rows["train"], rows["test"] = _draw(everyone, y, regression=regression)
+        all_rows = np.arange(len(y))
+        rows["train"], rows["test"] = _draw(all_rows, y, regression=regression)
     if "val" not in rows:
         rows["train"], rows["val"] = _draw(rows["train"], y, regression=regression)
     return [rows[name] for name in ("train", "val", "test")]
