@@ -204,9 +204,7 @@ class Table:
             return None
         device = model.ensemble_.remembered.values.device
         prepared = [
-            model.preparation_.part(
-                read_examples(X, y, None, weigh=lambda y, weights: weights), device
-            ).encoded
+            model.preparation_.part(read_examples(X, y), device).encoded
             for X, y in self.parts
         ]
         run = Run(
