@@ -1,10 +1,11 @@
 """Fit a model to a table in a file."""
 
-from modernnca.cli.options import JobOptions, with_job_options
+from modernnca.cli.options import JobOptions
+from modernnca.cli.shared_options import takes_options
 from modernnca.cli.training_job import read_job
 
 
-@with_job_options
+@takes_options
 def fit(options: JobOptions) -> None:
     """Fit a model to a table, and save it.
 

@@ -1,11 +1,8 @@
 """The options of the commands that fit a model to a table in a file."""
 
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -72,32 +69,3 @@ class JobOptions:
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = (
         False
     )
-
-
-def with_job_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options above, which it gets as its first argument."""
-    own = list(signature(command).parameters.values())[1:]
-    hints = get_type_hints(JobOptions, include_extras=True)
-    shared = [
-        Parameter(
-            each.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if each.default is MISSING else each.default,
-            annotation=hints[each.name],
-        )
-        for each in fields(JobOptions)
-    ]
-    parameters = [
-        *(each for each in shared if each.default is Parameter.empty),
-        *(each.replace(kind=Parameter.KEYWORD_ONLY) for each in own),
-        *(each for each in shared if each.default is not Parameter.empty),
-    ]
-
-    @wraps(command)
-    def call(**values: Any) -> None:
-        given = {each.name: values.pop(each.name) for each in fields(JobOptions)}
-        command(JobOptions(**given), **values)
-
-    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {each.name: each.annotation for each in parameters}
-    return call

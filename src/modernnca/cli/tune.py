@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from modernnca.cli.display import new_table, show
-from modernnca.cli.options import JobOptions, with_job_options
+from modernnca.cli.options import JobOptions
+from modernnca.cli.shared_options import takes_options
 from modernnca.cli.training_job import read_job
 from modernnca.table.metrics import describe_score
 
 
-@with_job_options
+@takes_options
 def tune(
     options: JobOptions,
     trials: Annotated[int, typer.Option(metavar="N", help="Number of trials.")] = 50,

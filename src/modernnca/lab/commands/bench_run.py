@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from modernnca.cli.shared_options import takes_options
 from modernnca.lab.bench.runner import plan
 from modernnca.lab.bench.suites import select_datasets
-from modernnca.lab.commands import bench_options as options
+from modernnca.lab.commands.bench_options import RunOptions
 from modernnca.lab.commands.name_lists import split_names
 from modernnca.lab.commands.run_jobs import (
     new_runner,
@@ -19,7 +20,9 @@ from modernnca.lab.commands.run_jobs import (
 from modernnca.lab.peers import PEERS, peer
 
 
+@takes_options
 def run(
+    options: RunOptions,
     store: Annotated[
         Path,
         typer.Option("--store", "-o", metavar="FOLDER", help="Folder of the records."),
@@ -27,11 +30,9 @@ def run(
     suite: Annotated[
         str, typer.Option(metavar="NAME", help="builtin, all, talent-300, tiny-45.")
     ] = "builtin",
-    datasets: options.Datasets = None,
     methods: Annotated[
         str, typer.Option(metavar="NAMES", help="a,b,c or all; see `bench methods`.")
     ] = "modernnca,knn,lightgbm",
-    data: options.Data = None,
     seeds: Annotated[
         int, typer.Option(metavar="N", min=1, help="Number of seeds per setting.")
     ] = 15,
@@ -48,18 +49,6 @@ def run(
             help="Tuning trials; 0 uses the defaults, 0,100 compares both.",
         ),
     ] = "0",
-    task: options.Task = None,
-    max_rows: options.MaxRows = None,
-    max_columns: options.MaxColumns = None,
-    executor: options.ExecutorName = "pool",
-    workers: options.Workers = None,
-    address: options.Address = None,
-    cpus: options.Cpus = 1,
-    gpus: options.Gpus = 0,
-    time_limit: options.TimeLimit = None,
-    memory_limit: options.MemoryLimit = None,
-    tune_time: options.TuneTime = None,
-    retry: options.Retry = False,
 ) -> None:
     """Fit every method on every dataset with every seed, and store the records.
 
@@ -69,11 +58,11 @@ def run(
     names = list(PEERS) if methods == "all" else split_names(methods)
     cards = [peer(name) for name in names]
     selected = select_datasets(
-        suite if datasets is None else split_names(datasets),
-        data=data,
-        task=task,
-        max_rows=max_rows,
-        max_columns=max_columns,
+        suite if options.datasets is None else split_names(options.datasets),
+        data=options.data,
+        task=options.task,
+        max_rows=options.max_rows,
+        max_columns=options.max_columns,
     )
     report_missing(selected)
     if not selected.names:
@@ -85,21 +74,10 @@ def run(
         seeds=seeds,
         trials=parse_trials(trials),
         regression_datasets=select_datasets(
-            selected.names, data=data, task="regression"
+            selected.names, data=options.data, task="regression"
         ).names,
     )
-    runner = new_runner(
-        open_for_writing(store, retry=retry),
-        data=data,
-        executor=executor,
-        workers=workers,
-        address=address,
-        cpus=cpus,
-        gpus=gpus,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        tune_time=tune_time,
-    )
+    runner = new_runner(open_for_writing(store, retry=options.retry), options)
     missing = len(runner.missing(jobs))
     typer.echo(
         f"{len(selected.names)} datasets, {len(cards)} methods: {len(jobs)} fits, "

@@ -14,6 +14,7 @@ from modernnca.lab.bench.runner import PRELOAD, Runner
 from modernnca.lab.bench.scores import MAIN
 from modernnca.lab.bench.store import Store
 from modernnca.lab.bench.suites import Selection
+from modernnca.lab.commands.bench_options import RunOptions
 from modernnca.lab.commands.name_lists import split_names
 
 
@@ -36,28 +37,17 @@ def open_for_writing(folder: Path, *, retry: bool) -> Store:
     return store
 
 
-def new_runner(
-    store: Store,
-    *,
-    data: Path | None,
-    executor: str,
-    workers: int | None,
-    address: str | None,
-    cpus: float,
-    gpus: float,
-    time_limit: float | None,
-    memory_limit: float | None,
-    tune_time: float | None,
-) -> Runner:
+def new_runner(store: Store, options: RunOptions) -> Runner:
     """Create a runner from the options of a command."""
-    memory = None if memory_limit is None else int(memory_limit * 2**30)
+    memory, data = options.memory_limit, options.data
+    limits = Limits(options.time_limit, None if memory is None else int(memory * 2**30))
     return Runner(
         store,
-        _new_executor(executor, workers, address),
+        _new_executor(options.executor, options.workers, options.address),
         data=None if data is None else data.absolute(),
-        limits=Limits(time_limit, memory),
-        resources=Resources(cpus, gpus),
-        search_seconds=tune_time,
+        limits=limits,
+        resources=Resources(options.cpus, options.gpus),
+        search_seconds=options.tune_time,
     )
 
 

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from modernnca.cli.shared_options import takes_options
 from modernnca.lab.bench.job import Job
 from modernnca.lab.bench.study import read_study
-from modernnca.lab.commands import bench_options as options
+from modernnca.lab.commands.bench_options import RunOptions
 from modernnca.lab.commands.name_lists import split_names
 from modernnca.lab.commands.run_jobs import (
     new_runner,
@@ -23,7 +24,9 @@ from modernnca.lab.commands.study_report import (
 )
 
 
+@takes_options
 def run(
+    options: RunOptions,
     studies: Annotated[
         str, typer.Argument(metavar="NAMES", help="a,b,c or all; see `study list`.")
     ],
@@ -42,8 +45,6 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help="Suite instead of the study's datasets."),
     ] = None,
-    datasets: options.Datasets = None,
-    data: options.Data = None,
     seeds: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Seeds instead of the study's number."),
@@ -54,19 +55,7 @@ def run(
             metavar="N", help="Tuning trials; 0 uses the defaults, 0,20 compares both."
         ),
     ] = None,
-    task: options.Task = None,
-    max_rows: options.MaxRows = None,
-    max_columns: options.MaxColumns = None,
     published: Published = None,
-    executor: options.ExecutorName = "pool",
-    workers: options.Workers = None,
-    address: options.Address = None,
-    cpus: options.Cpus = 1,
-    gpus: options.Gpus = 0,
-    time_limit: options.TimeLimit = None,
-    memory_limit: options.MemoryLimit = None,
-    tune_time: options.TuneTime = None,
-    retry: options.Retry = False,
 ) -> None:
     """Run every variant of a study on its datasets, and write the report.
 
@@ -75,17 +64,21 @@ def run(
     once.
     """
     store = store or Path("runs") / ("studies-quick" if quick else "studies")
-    requested = suite if datasets is None else split_names(datasets)
-    filters = {"task": task, "max_rows": max_rows, "max_columns": max_columns}
+    requested = suite if options.datasets is None else split_names(options.datasets)
+    filters = {
+        "task": options.task,
+        "max_rows": options.max_rows,
+        "max_columns": options.max_columns,
+    }
     names, jobs, used = parse_studies(studies), dict[str, Job](), set[str]()
     for name in names:
         study = read_study(name)
-        selected = study.tables(requested, quick=quick, data=data, **filters)
+        selected = study.tables(requested, quick=quick, data=options.data, **filters)
         report_missing(selected)
         used |= set(selected.names)
         for job in study.jobs(
             selected.names,
-            data=data,
+            data=options.data,
             seeds=seeds,
             trials=None if trials is None else parse_trials(trials),
             quick=quick,
@@ -95,19 +88,8 @@ def run(
         raise ValueError(
             "No dataset to run on; set the data folder with --data, or use --quick."
         )
-    records = open_for_writing(store, retry=retry)
-    runner = new_runner(
-        records,
-        data=data,
-        executor=executor,
-        workers=workers,
-        address=address,
-        cpus=cpus,
-        gpus=gpus,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        tune_time=tune_time,
-    )
+    records = open_for_writing(store, retry=options.retry)
+    runner = new_runner(records, options)
     planned = list(jobs.values())
     n_done = len(planned) - len(runner.missing(planned))
     typer.echo(

@@ -6,9 +6,10 @@ from modernnca.core.encodings import ENCODINGS, EncodingConfig
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.card import Peer
 from modernnca.lab.peers.inputs import Flat
+from modernnca.lab.peers.mlp import PEER as MLP
 from modernnca.lab.peers.mlp import mlp_layers
 from modernnca.lab.peers.net_model import TableShape, net_maker
-from modernnca.tune.space import Float, Int, LogFloat, Maybe
+from modernnca.tune.space import Int, LogFloat
 
 
 class EncodedInput(nn.Module):
@@ -79,13 +80,9 @@ PEER = Peer(
         "batch_size": 256,
     },
     space={
-        "n_layers": Int(1, 8),
-        "d_layer": Int(64, 512),
-        "dropout": Maybe(Float(0.0, 0.5), 0.0),
+        **MLP.space,
         "n_frequencies": Int(16, 96),
         "frequency_scale": LogFloat(0.01, 100.0),
         "d_encoding": Int(16, 64),
-        "learning_rate": LogFloat(1e-5, 1e-2),
-        "weight_decay": Maybe(LogFloat(1e-6, 1e-3), 0.0),
     },
 )
