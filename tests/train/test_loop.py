@@ -18,7 +18,10 @@ COUNTING = TrainingConfig(
     weight_decay=0.0,
     batch_size=2,
     max_epochs=200,
+    drop_last=False,
     patience=math.inf,
+    min_gain=0.0,
+    final_rate=1.0, warmup=0.0,
     tie_break="loss",
     weight_averaging=0.0,
 )
@@ -313,7 +316,7 @@ def test_an_unknown_optimizer_is_named_with_the_choices(scripted):
     with pytest.raises(ValueError) as error:
         run(scripted(), config(optimizer="adam"))
     assert str(error.value) == (
-        "Unknown optimizer 'adam'; choose one of: adamw, adamw-95, lbfgs, sgd."
+        "Unknown optimizer 'adam'; choose one of: adamw, adamw-95, lbfgs, muon, sgd."
     )
 
 
@@ -322,7 +325,7 @@ def test_an_unknown_optimizer_is_named_with_the_choices(scripted):
     [
         (
             {"optimizer": "adam"},
-            "optimizer must be one of: adamw, adamw-95, lbfgs, sgd; got 'adam'.",
+            "optimizer must be one of: adamw, adamw-95, lbfgs, muon, sgd; got 'adam'.",
         ),
         ({"learning_rate": 0}, "learning_rate must be a number above 0; got 0."),
         ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1; got 0."),

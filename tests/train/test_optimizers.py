@@ -1,13 +1,15 @@
 """Optimizers: one step by hand, and parameters with a rate of their own."""
 
 import importlib.util
+import subprocess
+import sys
 from copy import deepcopy
 
 import pytest
 import torch
 from torch import nn
 
-from modernnca.train.fused_adamw import FusedAdamW, supported
+from modernnca.train.adamw import AdamW, orthogonalize, supported
 from modernnca.train.optimizers import (
     OPTIMIZERS,
     build_adamw,
@@ -114,13 +116,12 @@ needs_kernel = pytest.mark.skipif(
 )
 
 
-@needs_kernel
-def test_the_kernel_is_torchs_adamw():
-    nets = [nn.Linear(40, 60) for _ in range(2)]  # more than one kernel's share
+def steps_like_torch(dtype):
+    """Ours and torch's AdamW on the same network; ours is interrupted and resumed."""
+    nets = [nn.Linear(40, 60, dtype=dtype) for _ in range(2)]
     nets[1].load_state_dict(nets[0].state_dict())
-    nets[0].bias.rate_factor = nets[1].bias.rate_factor = 3.0
+    nets[0].bias.rate_factor = 3.0
     ours = build_adamw(nets[0], 0.01, 0.2)
-    assert isinstance(ours, FusedAdamW)
     theirs = torch.optim.AdamW(
         [
             {"params": [nets[1].weight], "lr": 0.01, "weight_decay": 0.2},
@@ -128,9 +129,16 @@ def test_the_kernel_is_torchs_adamw():
         ]
     )
     for number in range(12):
+        if number == 5:
+            kept = deepcopy(ours.state_dict())
+            ours = build_adamw(nets[0], 1.0, 0.0)
+            ours.load_state_dict(kept)
+        if number == 8:  # a schedule changes the rates between steps
+            for group in (*ours.param_groups, *theirs.param_groups):
+                group["lr"] /= 7
         for net, optimizer in zip(nets, (ours, theirs), strict=True):
             torch.manual_seed(number)
-            rows = torch.randn(5, 40)
+            rows = torch.randn(5, 40, dtype=dtype)
 
             def closure(net=net, optimizer=optimizer, rows=rows):
                 optimizer.zero_grad()
@@ -139,10 +147,67 @@ def test_the_kernel_is_torchs_adamw():
                 return loss
 
             assert optimizer.step(closure) > 0
-        if number == 5:  # the state can be loaded by either
-            ours.load_state_dict(deepcopy(theirs.state_dict()))
-            theirs.load_state_dict(deepcopy(ours.state_dict()))
-    torch.testing.assert_close(list(nets[0].parameters()), list(nets[1].parameters()))
+    return ours, *(list(net.parameters()) for net in nets)
+
+
+def test_adamw_is_torchs_adamw():
+    _, ours, theirs = steps_like_torch(torch.float64)
+    torch.testing.assert_close(ours, theirs)
+
+
+@needs_kernel
+def test_the_kernel_is_torchs_adamw():
+    optimizer, ours, theirs = steps_like_torch(torch.float32)
+    assert optimizer._by_kernel
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_a_step_imports_no_compiler():
+    """torch's own AdamW imports torch._dynamo, three seconds in a new process."""
+    code = (
+        "import sys, torch; from modernnca.train.adamw import AdamW;"
+        "w = torch.nn.Parameter(torch.ones(2));"
+        "AdamW([{'params': [w], 'lr': 0.1, 'weight_decay': 0.0}])"
+        ".step(lambda: w.sum().backward());"
+        "sys.exit('torch._dynamo' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_orthogonalized_matrices_keep_their_singular_vectors():
+    torch.manual_seed(0)
+    matrices = [torch.randn(30, 50), torch.randn(50, 30), torch.randn(8, 8)]
+    for given, found in zip(matrices, orthogonalize(matrices), strict=True):
+        u, _, vt = torch.linalg.svd(given, full_matrices=False)
+        turned = u.T @ found @ vt.T  # diagonal, and near the identity
+        values = turned.diagonal()
+        assert (turned - torch.diag(values)).abs().max() < 1e-3
+        # The smallest values of a square matrix are still on their way to 1.
+        assert values[:-1].min() > 0.5
+        assert values.max() < 1.25
+
+
+def test_muon_steps_along_the_orthogonal_matrix():
+    torch.manual_seed(0)
+    layer, slope = nn.Linear(6, 4, bias=False), torch.randn(4, 6)
+    layer.weight.hidden_matrix = True
+    start = layer.weight.detach().clone()
+    optimizer = OPTIMIZERS["muon"](layer, 0.01, 0.5)
+    optimizer.step(lambda: (layer.weight * slope).sum().backward())
+    # The first moment is a tenth of the slope, which has the same direction.
+    (direction,) = orthogonalize([slope])
+    expected = start * (1 - 0.01 * 0.5) - 0.01 * 3 * (6 / 4) ** 0.5 * direction
+    torch.testing.assert_close(layer.weight.detach(), expected)
+
+
+def test_only_hidden_matrices_learn_by_muon():
+    net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    net[1].weight.hidden_matrix = True
+    optimizer = OPTIMIZERS["muon"](net, 0.01, 0.0)
+    groups = {g["orthogonal"]: g["params"] for g in optimizer.param_groups}
+    assert [tuple(p.shape) for p in groups[True]] == [(2, 4)]
+    assert len(groups[False]) == 3
+    assert isinstance(optimizer, AdamW)
 
 
 @pytest.mark.skipif(

@@ -87,7 +87,10 @@ def test_the_loop_evaluates_and_keeps_the_mean(scripted, generators):
         weight_decay=0.0,
         batch_size=1,
         max_epochs=3,
+        drop_last=False,
         patience=math.inf,
+        min_gain=0.0,
+        final_rate=1.0, warmup=0.0,
         tie_break="loss",
         weight_averaging=2.0,
     )

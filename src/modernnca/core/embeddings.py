@@ -136,12 +136,12 @@ def _block(
     norm: Callable[[int], nn.Module], config: BlockConfig, generator: Generator
 ) -> nn.Sequential:
     """g(x) = Linear(Dropout(ReLU(Linear(norm(x))))): equation 5 of the paper."""
+    first = Linear(config.dim, config.d_block, generator)
+    last = Linear(config.d_block, config.dim, generator)
+    for layer in (first, last):  # what Muon may orthogonalize
+        layer.weight.hidden_matrix = True  # type: ignore[attr-defined]
     return nn.Sequential(
-        norm(config.dim),
-        Linear(config.dim, config.d_block, generator),
-        nn.ReLU(),
-        Dropout(config.dropout),
-        Linear(config.d_block, config.dim, generator),
+        norm(config.dim), first, nn.ReLU(), Dropout(config.dropout), last
     )
 
 

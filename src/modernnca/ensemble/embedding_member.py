@@ -43,8 +43,12 @@ class EmbeddingMember(Member):
         self._remember(self.embed(rows.rows), Remembered.of(rows))
 
     def _remember(self, keys: Tensor, remembered: Remembered) -> None:
-        weights, self.keys_ = remembered.weights, keys
-        self.memory_ = ExactMemory(
+        self.keys_, self.memory_ = keys, self.memory_of(keys, remembered)
+
+    def memory_of(self, keys: Tensor, remembered: Remembered) -> ExactMemory:
+        """A memory of rows with these embeddings (M, D)."""
+        weights = remembered.weights
+        return ExactMemory(
             keys,
             remembered.values,
             self.rule(),

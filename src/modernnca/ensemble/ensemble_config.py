@@ -48,11 +48,17 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "full (everything is retrained on all rows), none (they stay out).",
     )
     finetune: float = option(
-        1.0,
+        0.5,
         Number(0),
-        "Before validation rows are remembered, fine-tune the networks on all rows at "
-        "0.3 of the learning rate, for this share of the epochs that led to their best "
-        "(with fewer than 3,000 rows for less, down to a third of it); 0 does not.",
+        "Before validation rows are remembered, fine-tune the networks on all rows, at "
+        "a learning rate that falls to a twentieth, for this share of the epochs that "
+        "led to their best; 0 does not.",
+    )
+    cooling: bool = option(
+        True,
+        FLAG,
+        "Lower the temperature of each network in prediction, where all rows vote, if "
+        "that is better on the validation rows.",
     )
     calibrate: bool = option(
         True, FLAG, "Calibrate class probabilities on the validation rows."
@@ -82,7 +88,7 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "last ones of each of ten blocks of time.",
     )
     max_validation_rows: float = option(
-        8192,
+        2048,
         Number(1, integer=True, also=(float("inf"),)),
-        "Validate with at most so many rows.",
+        "Validate with at most so many rows while training.",
     )

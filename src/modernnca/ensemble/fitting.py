@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +16,13 @@ from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.member import Member
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.run import Run
+from modernnca.ensemble.side_by_side import n_at_once, one_at_a_time, side_by_side
 from modernnca.table.evaluation import Evaluator, Result, better_result
 from modernnca.table.raw_examples import RawExamples, concatenate_raw
 from modernnca.table.targets import ClassificationTarget
 from modernnca.train.loop import History
 
+_MAX_COMBINED_ROWS = 8192  # enough to learn weights and a calibration
 _MAX_BASELINE_ROWS = 2048  # enough to compare an ensemble with baselines
 
 
@@ -56,15 +59,22 @@ def fit_members(
     valid_rows = None if valid is None else _as_validated(valid.encoded, run)
     if valid is not None and run.config.refit == "full":  # which takes as long again
         run = run.but(budget=run.budget.part(0, 2))
-    n_timed = sum(not each.auxiliary for each in prototypes)
-    trained: list[Trained] = []
-    for number, prototype in enumerate(prototypes):
-        if trained and run.budget.interrupted and not prototype.auxiliary:
-            continue
+    n_timed = max(1, sum(not each.auxiliary for each in prototypes))
+    n_together = n_at_once(n_timed, run.device)
+    run = run.but(callbacks=one_at_a_time(run.callbacks))
+
+    def fit_one(number: int) -> Trained | None:
+        prototype = prototypes[number]
+        if number and run.budget.interrupted and not prototype.auxiliary:
+            return None
         member = copy.deepcopy(prototype)
-        part = run.for_member(number, max(1, n_timed))
+        part = run.for_member(number, n_timed, n_together)
         history = member.fit(rows, valid_rows, part)
-        trained.append(Trained(prototype, member, history))
+        return Trained(prototype, member, history)
+
+    tasks = [partial(fit_one, number) for number in range(len(prototypes))]
+    found = side_by_side(tasks, run.device, stop=run.budget.interrupt)
+    trained = [each for each in found if each is not None]
     useful = [each for each in trained if not _learned_nothing(each.history)]
     return useful if any(not each.prototype.auxiliary for each in useful) else trained
 
@@ -94,6 +104,8 @@ def combine_members(
         kept = [each for each in trained if not each.prototype.auxiliary] or trained
         return Combined(kept, Combiner.mean(len(kept)))
     assert isinstance(evaluate, Evaluator)
+    valid = valid.sample(_MAX_COMBINED_ROWS, run.seeds[0])
+    evaluate = evaluate.of(valid.raw.y, valid.raw.weights)
     rows, known = (_as_validated(part.encoded, run) for part in (train, valid))
     members = [each.member for each in trained]
     ensemble = Ensemble.remembering(members, Combiner.mean(len(members)), rows)
@@ -167,9 +179,16 @@ def finish(
 def _finetune(members: list[Member], rows: Examples, run: Run) -> None:
     """Fine-tune each member on all rows, until the user interrupts."""
     n_timed = max(1, sum(not member.auxiliary for member in members))
-    for number, member in enumerate(members):
+    n_together = n_at_once(n_timed, run.device)
+    run = run.but(callbacks=one_at_a_time(run.callbacks))
+
+    def finetune_one(number: int) -> None:
         if not run.budget.interrupted:
-            member.finetune(rows, run.for_member(number, n_timed))
+            part = run.for_member(number, n_timed, n_together)
+            members[number].finetune(rows, part)
+
+    tasks = [partial(finetune_one, number) for number in range(len(members))]
+    side_by_side(tasks, run.device, stop=run.budget.interrupt)
 
 
 def _refit(combined: Combined, raw: RawExamples, run: Run) -> Finished | None:

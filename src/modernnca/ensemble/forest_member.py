@@ -32,6 +32,7 @@ def shared_forest(train: Examples, run: Run) -> BaseEnsemble:
             weights=weights,
             seed=run.seeds[0],
             stop=budget.exhausted,
+            n_jobs=run.n_threads,
         )
 
     return run.once("forest", grow)

@@ -59,7 +59,7 @@ class MethodConfig(NetworkConfig):
         0.5, Number(0, 1, above=True), "The share of rows drawn to vote on a batch."
     )
     max_sampled: float = option(
-        4096,
+        3072,
         Number(1, integer=True, also=(float("inf"),)),
         "The most rows drawn to vote on a batch.",
     )
@@ -76,7 +76,7 @@ class MethodConfig(NetworkConfig):
         True, FLAG, "Compute loss and gradient in one pass where that is possible."
     )
     n_knots: int = option(
-        256,
+        128,
         Number(2, integer=True, also=(0,)),
         "In training, interpolate the encoding of numbers between so many knots of "
         "their column; 0 encodes every number, as predictions do.",

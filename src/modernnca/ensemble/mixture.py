@@ -3,17 +3,18 @@
 from modernnca.ensemble.ensemble_config import EnsembleConfig
 from modernnca.ensemble.forest_member import ForestMember
 from modernnca.ensemble.member import Member
-from modernnca.ensemble.network_member import FEW_ROWS, NetworkMember
+from modernnca.ensemble.network_member import NetworkMember
 
 _FINE = 4.5  # times the scale of the frequencies
-_BARE = {"n_blocks": 0, "weight_averaging": 0.0}
+_BARE = {"n_blocks": 0}
+_FEW_ROWS = 3000
 
 
 def mixed_networks() -> list[NetworkMember]:
     """Eight networks, of which an ensemble takes the first so many.
 
-    A network without a block, whose weights are not averaged, is the paper's own; where
-    it is better, it is much better, and so is a deep one. All eight are better than the
+    A network without a block is the paper's own; where it is better, it is much better,
+    and so is a deep one. All eight are better than the
     first four twice (experiments/README.md).
     """
     return [
@@ -40,6 +41,6 @@ def default_members(
     # weights, a forest would count as much as a network.
     several = config.n_members > 1 and config.combine == "weighted"
     soft = config.prediction == "soft" and classification
-    if config.forest_member and several and soft and n_rows < FEW_ROWS:
+    if config.forest_member and several and soft and n_rows < _FEW_ROWS:
         members.append(ForestMember())
     return members

@@ -3,6 +3,7 @@
 import copy
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,6 +11,7 @@ from modernnca.core.network import InputShape, Network, embed_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
 from modernnca.ensemble.checkpoint import Checkpoint, fingerprint
+from modernnca.ensemble.cooling import MAX_PAIRS, fit_cooling
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.ensemble_config import EnsembleConfig
 from modernnca.ensemble.forest_member import shared_forest
@@ -17,18 +19,13 @@ from modernnca.ensemble.learner import MethodConfig, NeighborLearner
 from modernnca.ensemble.member import Remembered, State
 from modernnca.ensemble.progress import progress
 from modernnca.ensemble.run import Run
+from modernnca.table.evaluation import Evaluator
 from modernnca.table.trees import importance_scales
 from modernnca.train.generators import Generators
 from modernnca.train.loop import History, train
 
-# Fine-tuning is not validated, so it is careful (see experiments/).
-_FINETUNING_RATE = 0.3  # of the learning rate
-_MIN_FINETUNING, _FINETUNING_AVERAGE = 2, 2.0  # epochs
-# With few rows a network soon learns their noise: fine-tune for a shorter time.
-FEW_ROWS, _MIN_SHARE = 3000, 1 / 3
-# Below so many rows a network without a block learns from half the batch: it needs more
-# steps, and its steps cost less.
-_HALF_BATCH_ROWS = 32_000
+_MIN_FINETUNING = 2  # epochs
+_FINAL_RATE = 0.05  # of the learning rate, at the end of fine-tuning
 
 
 class NetworkMember(EmbeddingMember):
@@ -45,6 +42,7 @@ class NetworkMember(EmbeddingMember):
 
     kind = "network"
     config_: MethodConfig
+    cooling_: float = 1.0  # the factor of the temperature in prediction
 
     def __init__(
         self, *, depth: float = 1, frequency: float = 1, **options: Any
@@ -57,8 +55,8 @@ class NetworkMember(EmbeddingMember):
         pairs = {**given, **self.options}.items()
         return f"NetworkMember({', '.join(f'{name}={v!r}' for name, v in pairs)})"
 
-    def configure(self, config: EnsembleConfig, n_rows: int) -> EnsembleConfig:
-        """The options of this member when it learns from so many rows."""
+    def configure(self, config: EnsembleConfig) -> EnsembleConfig:
+        """The options of this member."""
         own = config.updated(
             {
                 "n_blocks": round(self.depth * config.n_blocks),
@@ -66,15 +64,12 @@ class NetworkMember(EmbeddingMember):
                 **self.options,
             }
         )
-        bare = own.n_blocks == 0 < config.n_blocks and n_rows < _HALF_BATCH_ROWS
-        if bare and "batch_size" not in self.options and own.optimizer != "lbfgs":
-            own = own.updated({"batch_size": max(1, own.batch_size // 2)})
         own.check()
         return own
 
     def fit(self, train: Examples, valid: Examples | None, run: Run) -> History:
         """Train a network, stopping early by the validation rows."""
-        config, generators = self.configure(run.config, train.n_rows), run.generators()
+        config, generators = self.configure(run.config), run.generators()
         network = Network(config, run.shape, generators.module).to(run.device)
         network.prepare(train.rows.numbers)
         if config.column_scales == "importance":
@@ -82,28 +77,41 @@ class NetworkMember(EmbeddingMember):
             of_columns = torch.from_numpy(scales).to(train.values)
             network.init_scales(of_columns, train.rows.codes)
         if run.n_steps is not None:
-            steps = -(-train.n_rows // config.batch_size)  # of an epoch
-            n_epochs = max(1, round(run.n_steps / steps))
+            n_epochs = max(1, round(run.n_steps / config.n_batches(train.n_rows)))
             config = config.updated({"max_epochs": n_epochs})
         self.network_, self.config_ = network, config
         self.history_ = self._train(train, valid, config, run, generators)
-        self.n_steps_ = self.history_.best_epoch * -(-train.n_rows // config.batch_size)
+        self.n_steps_ = self.history_.best_epoch * config.n_batches(train.n_rows)
+        if config.cooling and valid is not None and isinstance(run.evaluate, Evaluator):
+            self.cooling_ = self._fit_cooling(train, valid, run.evaluate)
         return self.history_
 
+    def _fit_cooling(
+        self, train: Examples, valid: Examples, evaluate: Evaluator
+    ) -> float:
+        """Find the temperature for a memory of all training rows."""
+        n_valid = min(valid.n_rows, max(1, MAX_PAIRS // train.n_rows))
+        some = np.arange(n_valid)  # validation rows are in no order
+        query = valid.take(torch.from_numpy(some).to(valid.values.device)).rows
+        keys, queries = self.embed(train.rows), self.embed(query)
+        memory = self.memory_of(keys, Remembered.of(train))
+        rule = memory.rule
+
+        def votes_at(factor: float) -> np.ndarray:
+            memory.rule = rule._replace(temperature=rule.temperature * factor)
+            votes: Tensor = memory.vote(queries, query.time).mean
+            return votes.double().cpu().numpy()
+
+        return fit_cooling(votes_at, evaluate.take(some))
+
     def finetune(self, rows: Examples, run: Run) -> None:
-        """Learn on from all rows, at a lower rate, for a share of the epochs."""
+        """Learn on from all rows, at a falling rate, for a share of the epochs."""
         if self.history_.ended == "callback":  # it was told to stop
             return
-        config = self.configure(run.config, rows.n_rows)
-        share = min(1.0, max(_MIN_SHARE, rows.n_rows / FEW_ROWS)) * config.finetune
-        n_epochs = max(round(share * self.history_.best_epoch), _MIN_FINETUNING)
-        config = config.updated(
-            {
-                "max_epochs": n_epochs,
-                "learning_rate": config.learning_rate * _FINETUNING_RATE,
-                "weight_averaging": config.weight_averaging or _FINETUNING_AVERAGE,
-            }
-        )
+        config = self.configure(run.config)
+        n_epochs = round(config.finetune * self.history_.best_epoch)
+        changes = {"max_epochs": max(n_epochs, _MIN_FINETUNING)}
+        config = config.updated({**changes, "final_rate": _FINAL_RATE})
         start = copy.deepcopy(self.network_.state_dict())
         run = run.but(evaluate=None, stage="finetune")
         history = self._train(rows, None, config, run, run.generators())
@@ -167,13 +175,19 @@ class NetworkMember(EmbeddingMember):
 
     def rule(self) -> Rule:
         """How distances become scores in prediction."""
-        return self.config_.prediction_rule(self.network_)
+        rule = self.config_.prediction_rule(self.network_)
+        return rule._replace(temperature=rule.temperature * self.cooling_)
 
     def embedding_state(self) -> State:
         """The config and the weights."""
         config = {name: getattr(self.config_, name) for name in MethodConfig.names()}
         shape = list(self.network_.shape)
-        return {"config": config, "shape": shape, "weights": self.network_.state_dict()}
+        return {
+            "config": config,
+            "shape": shape,
+            "weights": self.network_.state_dict(),
+            "cooling": self.cooling_,
+        }
 
     @classmethod
     def from_embedding_state(
@@ -186,7 +200,7 @@ class NetworkMember(EmbeddingMember):
             network = Network(config, InputShape(*state["shape"]))
         network.load_state_dict(state["weights"], assign=True)
         new.network_ = network.to(device).eval().requires_grad_(False)
-        new.config_ = config
+        new.config_, new.cooling_ = config, float(state["cooling"])
         if state["keys"].shape[1:] != (network.config.dim,):
             raise ValueError(f"embeddings have the shape {tuple(state['keys'].shape)}.")
         return new

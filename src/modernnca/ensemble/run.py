@@ -43,6 +43,8 @@ class Run:
     checkpoint_dir: Path | None = None
     verbose: bool = False
     shared: dict[str, Any] = field(default_factory=dict)
+    n_threads: int = field(default_factory=torch.get_num_threads)  # for all members
+    lock: Any = field(default_factory=threading.RLock)  # of what is shared
 
     @property
     def seed(self) -> int:
@@ -57,16 +59,18 @@ class Run:
         """The same run with other values."""
         return replace(self, **changes)
 
-    def for_member(self, number: int, n_members: int) -> "Run":
+    def for_member(self, number: int, n_members: int, n_at_once: int = 1) -> "Run":
         """The run as one member sees it: its seed, and its equal part of the time."""
-        budget = self.budget.part(number, n_members)
+        n_rounds = -(-n_members // n_at_once)
+        budget = self.budget.part(number // n_at_once, n_rounds)
         return self.but(number=number, n_members=n_members, budget=budget)
 
     def once(self, name: str, make: Callable[[], Made]) -> Made:
         """Make something that several members of this run share, the first time."""
-        if name not in self.shared:
-            self.shared[name] = make()
-        return self.shared[name]
+        with self.lock:
+            if name not in self.shared:
+                self.shared[name] = make()
+            return self.shared[name]
 
 
 def random_state(seed: Any) -> np.random.RandomState:

@@ -171,7 +171,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             run = self._start(device, budget, config, prep, seeds, sample or train)
             members = self._unfitted_members(config, len(kept))
             trained = fit_members(members, train, sample, run)
-            combined = combine_members(trained, train, sample, run)
+            combined = combine_members(trained, train, valid, run)
             finished = finish(combined, train, valid, prep, run)
         self._set_columns(data.table)
         self.preset_, self.config_ = preset, config

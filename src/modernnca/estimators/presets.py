@@ -2,26 +2,16 @@
 
 import torch
 
+from modernnca._named import named
 from modernnca.estimators.config import ModernNCAConfig
 from modernnca.table.targets import Task
 
 _INF = float("inf")
-# With more rows, several networks take a CPU ten minutes and longer.
-_MAX_ROWS_ON_CPU = 20_000
-
 _DEFAULT = ModernNCAConfig.defaults()
 
-# One network without blocks, and no fine-tuning: for a first look.
+# One network, for a first look.
 _FAST = _DEFAULT.updated(
-    {
-        "n_blocks": 0,
-        "patience": 6,
-        "weight_averaging": 1.0,
-        "n_members": 1,
-        "diversity": "alike",
-        "forest_member": False,
-        "finetune": 0.0,
-    }
+    {"n_members": 1, "diversity": "alike", "forest_member": False}
 )
 
 # Eight wider networks that learn from more sampled rows.
@@ -39,9 +29,13 @@ _PAPER = _DEFAULT.updated(
         "n_knots": 0,
         "temperature": 1.0,
         "max_sampled": _INF,
+        "optimizer": "adamw",
         "learning_rate": 0.01,
         "batch_size": 1024,
+        "drop_last": False,
+        "warmup": 0.0,
         "patience": 20,
+        "min_gain": 0.0,
         "eval_metric": "mae",  # in regression; in classification the accuracy
         "tie_break": "later",
         "max_validation_rows": _INF,
@@ -56,6 +50,7 @@ _PAPER = _DEFAULT.updated(
         "combine": "mean",
         "refit": "none",
         "finetune": 0.0,
+        "cooling": False,
         "calibrate": False,
         "baseline_check": False,
     }
@@ -104,17 +99,26 @@ PRESETS: dict[str, ModernNCAConfig] = {
 }
 
 
-def choose_preset(n_rows: int, task: Task, device: torch.device) -> str:
-    """What `preset=None` means: it depends on the rows, the task and the device.
+# In regression, rows that only vote gain nothing: every row of a batch asks as well. And
+# half the dimensions are enough (experiments/cost.md).
+_IN_REGRESSION = {"sampler": "batch", "dim": 64}
 
-    On a CPU, "fast" for more than 20,000 rows, else "default". On a CUDA GPU, "best"
-    for classification and "default" for regression, where more networks gain little. On
-    other devices (MPS), "default".
 
-    >>> choose_preset(30_000, "classification", torch.device("cpu"))
-    'fast'
+def preset_for(name: str, task: Task) -> ModernNCAConfig:
+    """A preset as it is for a task."""
+    config = named("preset", name, PRESETS)
+    modern = task == "regression" and name in ("default", "fast", "best")
+    return config.updated(_IN_REGRESSION) if modern else config
+
+
+def choose_preset(task: Task, device: torch.device) -> str:
+    """What `preset=None` means: it depends on the task and the device.
+
+    On a CUDA GPU, "best" for classification; else "default". In regression more
+    networks gain little.
+
+    >>> choose_preset("classification", torch.device("cpu"))
+    'default'
     """
-    if device.type == "cpu":
-        return "fast" if n_rows > _MAX_ROWS_ON_CPU else "default"
     on_gpu = device.type == "cuda"
     return "best" if on_gpu and task == "classification" else "default"

@@ -11,11 +11,12 @@ from modernnca._named import named
 from modernnca.core.losses import LOSSES
 from modernnca.core.samplers import SAMPLERS
 from modernnca.estimators.config import ModernNCAConfig, as_options
-from modernnca.estimators.presets import PRESETS, choose_preset
+from modernnca.estimators.presets import PRESETS, choose_preset, preset_for
 from modernnca.table.metrics import METRICS
 from modernnca.table.targets import Task
 
 _METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "rmse"}
+_MIN_BATCH, _MAX_BATCH = 32, 1024
 # What the options of a time column may be without one.
 _WITHOUT_TIME = {
     "time_features": "column",
@@ -80,8 +81,8 @@ def resolve(
     task: Task = model._task
     options = given_options(model)
     preset = model.preset or model._default_preset
-    preset = choose_preset(n_rows, task, device) if preset is None else preset
-    config = named("preset", preset, PRESETS).updated(options)
+    preset = choose_preset(task, device) if preset is None else preset
+    config = preset_for(preset, task).updated(options)
     config.check()
     metric = config.eval_metric
     if "eval_metric" not in options:
@@ -96,16 +97,13 @@ def resolve(
 
 
 def _batch_size(n_rows: int, config: ModernNCAConfig) -> int:
-    """A batch size that grows with the table.
+    """A batch size that grows with the table: steps, not epochs, learn.
 
-    Steps, not epochs, learn: a small table needs small batches. With a block a step
-    costs more and learns more. L-BFGS takes all rows at once.
+    L-BFGS takes all rows at once.
     """
     if config.optimizer == "lbfgs":
         return n_rows
-    if n_rows >= 108_000:
-        return 1024
-    return 256 if n_rows < 32_000 and config.n_blocks == 0 else 512
+    return min(max(n_rows // 8, _MIN_BATCH), _MAX_BATCH)
 
 
 def _check_task(config: ModernNCAConfig, task: Task) -> None:

@@ -49,6 +49,10 @@ class Evaluator:
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, y=self.y[rows], weights=weights)
 
+    def of(self, y: np.ndarray, weights: np.ndarray | None) -> "Evaluator":
+        """The same for other rows."""
+        return replace(self, y=y, weights=weights)
+
     def __call__(self, votes: np.ndarray) -> Result:
         """The score of the metric, and the log loss or the squared error."""
         truth, weights = self.target.encode(self.y), self.weights

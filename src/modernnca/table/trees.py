@@ -33,6 +33,7 @@ def grow_forest(
     weights: np.ndarray | None = None,
     seed: int,
     stop: Callable[[], object] = lambda: False,
+    n_jobs: int = 1,
 ) -> BaseEnsemble:
     """Grow a forest that predicts `values` (N, V): one-hot classes, or numbers (N, 1).
 
@@ -48,6 +49,7 @@ def grow_forest(
         min_samples_leaf=_MIN_ROWS_IN_LEAF,
         max_features="sqrt" if classes else 1 / 3,
         random_state=seed,
+        n_jobs=n_jobs,
     )
     y = values[rows].argmax(1) if classes else values[rows, 0]
     weights = None if weights is None else weights[rows]

@@ -6,14 +6,17 @@ and always does the same: same shapes, random numbers from a generator on the de
 """
 
 import gc
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor
-from torch.optim import Optimizer
+
+from modernnca.train.adamw import AdamW
 
 Step = Callable[[Tensor], Tensor]
+_CAPTURING = threading.Lock()
 
 
 @contextmanager
@@ -33,12 +36,12 @@ class CapturedStep:
     """The step, called with batches: the first of a size warms up, the second is
     captured, and further ones are replayed.
 
-    Batches of other sizes (the last one of an epoch) run uncaptured. The optimizer is
-    one whose state lives on the device, as torch's fused ones do.
+    Batches of other sizes (the last one of an epoch) run uncaptured. Several steps may
+    be captured in as many threads, one after the other; each has a stream of its own.
     """
 
     def __init__(
-        self, step: Step, optimizer: Optimizer, generator: torch.Generator
+        self, step: Step, optimizer: AdamW, generator: torch.Generator
     ) -> None:
         self._step, self._optimizer, self._generator = step, optimizer, generator
         self._batch: Tensor | None = None  # where the graph reads its batch
@@ -62,23 +65,23 @@ class CapturedStep:
         if self._graph is None:
             self._graph = torch.cuda.CUDAGraph()
             self._graph.register_generator_state(self._generator)
-            self._set_capturable(True)
-            with _without_gc(), torch.cuda.graph(self._graph, stream=self._stream):
+            with (
+                _CAPTURING,
+                _without_gc(),
+                torch.cuda.graph(
+                    self._graph, stream=self._stream, capture_error_mode="thread_local"
+                ),
+            ):
                 self._loss = self._step(self._batch)
-            self._set_capturable(False)
+        self._optimizer.push_rates()
         self._graph.replay()
         return self._loss
-
-    def _set_capturable(self, capturable: bool) -> None:
-        """Tell torch, which warns if steps are then not captured."""
-        for group in self._optimizer.param_groups:
-            group["capturable"] = capturable
 
     def _warm_up(self, batch: Tensor) -> Tensor:
         """A plain step, on the stream that will be captured."""
         present = torch.cuda.current_stream()
         self._stream.wait_stream(present)
-        with torch.cuda.stream(self._stream):
+        with _CAPTURING, torch.cuda.stream(self._stream):  # kernels may be compiled
             loss = self._step(batch)
         present.wait_stream(self._stream)
         return loss

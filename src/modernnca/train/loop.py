@@ -3,7 +3,7 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -11,8 +11,18 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
-from modernnca._config import COUNT, POSITIVE, Config, Number, OneOf, option
+from modernnca._config import (
+    COUNT,
+    FLAG,
+    FRACTION,
+    POSITIVE,
+    Config,
+    Number,
+    OneOf,
+    option,
+)
 from modernnca._named import named
+from modernnca.train.adamw import AdamW
 from modernnca.train.best_weights import BestWeights
 from modernnca.train.budget import Budget
 from modernnca.train.cuda_graph import CapturedStep
@@ -55,17 +65,41 @@ class Learner(Protocol):
 class TrainingConfig(Config):
     """How to train."""
 
-    optimizer: str = option("adamw", OneOf(OPTIMIZERS), "The optimizer.")
-    learning_rate: float = option(0.003, POSITIVE, "The learning rate.")
+    optimizer: str = option(
+        "muon",
+        OneOf(OPTIMIZERS),
+        "The optimizer; muon: Muon for the matrices of blocks, AdamW for the rest.",
+    )
+    learning_rate: float = option(0.004, POSITIVE, "The learning rate.")
     weight_decay: float = option(2e-4, Number(0), "The weight decay.")
     batch_size: int = option(
         None, COUNT, "Rows in a step; None chooses by the number of rows."
     )
     max_epochs: int = option(200, COUNT, "The most epochs.")
     patience: float = option(
-        16,
+        5,
         Number(0, integer=True, also=(math.inf,)),
         "Epochs without a better score before training stops; inf never stops.",
+    )
+    min_gain: float = option(
+        0.003,
+        FRACTION,
+        "A better score counts for `patience` if score or loss gain this share of what "
+        "is left to gain.",
+    )
+    final_rate: float = option(
+        1.0,
+        Number(0),
+        "The learning rate changes linearly, over `max_epochs`, to this multiple.",
+    )
+    warmup: float = option(
+        1.0, Number(0), "The learning rate grows from 0 in the first so many epochs."
+    )
+    drop_last: bool = option(
+        True,
+        FLAG,
+        "Take batches of one size only, and leave out the few rows that remain (other "
+        "ones in each epoch).",
     )
     # PAPER: the public code takes the later of equal epochs; so does preset="paper".
     tie_break: str = option(
@@ -75,11 +109,41 @@ class TrainingConfig(Config):
         '"later" one.',
     )
     weight_averaging: float = option(
-        2.0,
+        1.0,
         Number(0),
         "Evaluate and keep the moving average of the weights over so many epochs; 0 "
         "takes the weights of the last step.",
     )
+
+
+    def rate_at(self, progress: float) -> float:
+        """What the learning rate is multiplied by when this share of epochs is done.
+
+        >>> config = TrainingConfig.defaults().updated({"max_epochs": 8, "warmup": 4})
+        >>> [config.rate_at(share) for share in (0, 0.25, 0.5, 1)]
+        [0.0, 0.5, 1.0, 1.0]
+        """
+        warm = progress * self.max_epochs / self.warmup if self.warmup else 1.0
+        return min(1.0, warm) * (1 + progress * (self.final_rate - 1))
+
+    def n_batches(self, n_rows: int) -> int:
+        """How many steps an epoch of so many rows has."""
+        if self.drop_last and n_rows > self.batch_size:
+            return n_rows // self.batch_size
+        return -(-n_rows // self.batch_size)
+
+    def batches(self, order: Tensor) -> Sequence[Tensor]:
+        """The batches of rows (N,) in this order.
+
+        >>> config = TrainingConfig.defaults().updated({"batch_size": 4})
+        >>> [len(batch) for batch in config.batches(torch.arange(11))]
+        [5, 5]
+        """
+        if not self.drop_last:
+            return order.split(self.batch_size)
+        n_batches = self.n_batches(len(order))
+        size = len(order) // n_batches
+        return order[: size * n_batches].split(size)
 
 
 class Epoch(NamedTuple):
@@ -127,18 +191,18 @@ class Training:
             (group["lr"], group.get("weight_decay", 0.0))
             for group in self.optimizer.param_groups
         ]
-        self.best = BestWeights(learner.module, tie_break=config.tie_break)
+        self.best = BestWeights(
+            learner.module, tie_break=config.tie_break, min_gain=config.min_gain
+        )
         self.average: AveragedWeights | None = None
         if config.weight_averaging:
-            n_steps = math.ceil(learner.n_rows / config.batch_size)
-            horizon = config.weight_averaging * n_steps
+            horizon = config.weight_averaging * config.n_batches(learner.n_rows)
             self.average = AveragedWeights(learner.module, horizon)
         self.epochs: list[Epoch] = []
         self.device = next(learner.module.parameters()).device
         self.step: Callable[[Tensor], Tensor] = self._step
         steady = getattr(learner, "capturable", False) and not hasattr(learner, "pace")
-        on_device = self.device.type == "cuda" and config.optimizer.startswith("adamw")
-        if steady and on_device:
+        if steady and self.device.type == "cuda" and isinstance(self.optimizer, AdamW):
             self.step = CapturedStep(self._step, self.optimizer, generators.device)
 
     def run_epoch(self) -> float:
@@ -150,16 +214,17 @@ class Training:
         self.learner.module.train()
         order = torch.randperm(n_rows, generator=self.generators.rows).to(self.device)
         total = torch.zeros((), device=self.device)
-        batches = order.split(self.config.batch_size)
+        batches, n_learned = self.config.batches(order), 0
         for place, batch in enumerate(batches):
             done = len(self.epochs) + place / len(batches)
             self._set_pace(done / self.config.max_epochs)
             total += self.step(batch) * len(batch)
+            n_learned += len(batch)
             if self.average is not None:
                 self.average.update()
             if self.budget.exhausted():
                 return math.nan
-        return total.item() / n_rows
+        return total.item() / n_learned
 
     def evaluate(self) -> tuple[tuple[float, float], bool]:
         """The (score, loss) of the weights, or of their average; whether it is best."""
@@ -171,9 +236,12 @@ class Training:
         return result if validated else (math.nan, math.nan), is_best
 
     def _set_pace(self, progress: float) -> None:
-        if not hasattr(self.learner, "pace"):
+        if hasattr(self.learner, "pace"):
+            pace: Pace = self.learner.pace(progress)
+        elif self.config.warmup or self.config.final_rate != 1:
+            pace = Pace(self.config.rate_at(progress))
+        else:
             return
-        pace: Pace = self.learner.pace(progress)
         for group, (rate, decay) in zip(
             self.optimizer.param_groups, self.rates, strict=True
         ):

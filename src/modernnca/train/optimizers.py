@@ -8,37 +8,41 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from modernnca.train.fused_adamw import FusedAdamW, supported
+from modernnca.train.adamw import AdamW
 
 
-def _groups(module: nn.Module, rate: float, decay: float) -> list[dict[str, Any]]:
+def _groups(
+    module: nn.Module, rate: float, decay: float, *, muon: bool = False
+) -> list[dict[str, Any]]:
     """Parameter groups; a parameter's `rate_factor` multiplies its learning rate.
 
     A parameter with such a factor (a temperature, a scale) is not decayed, as zero is
-    nothing special to it, unless its `decay_factor` says so.
+    nothing special to it, unless its `decay_factor` says so. With `muon`, parameters
+    that are `hidden_matrix` have a group of their own.
     """
-    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    groups: dict[tuple[float, float, bool], list[nn.Parameter]] = {}
     for parameter in module.parameters():
         factor = getattr(parameter, "rate_factor", 1.0)
         share = getattr(parameter, "decay_factor", 1.0 if factor == 1.0 else 0.0)
-        groups.setdefault((factor, share), []).append(parameter)
+        orthogonal = muon and getattr(parameter, "hidden_matrix", False)
+        groups.setdefault((factor, share, orthogonal), []).append(parameter)
     return [
         {"params": parameters, "lr": rate * factor, "weight_decay": decay * share}
-        for (factor, share), parameters in groups.items()
+        | ({"orthogonal": True} if orthogonal else {})
+        for (factor, share, orthogonal), parameters in groups.items()
     ]
 
 
 def build_adamw(
-    module: nn.Module, rate: float, decay: float, *, beta2: float = 0.999
-) -> Optimizer:
-    """AdamW: decoupled weight decay."""
-    groups, betas = _groups(module, rate, decay), (0.9, beta2)
-    parameters = list(module.parameters())
-    if supported(parameters):
-        return FusedAdamW(groups, betas=betas)
-    # One kernel for all parameters; on a CPU torch's own choice is as fast.
-    on_gpu = parameters[0].device.type == "cuda"
-    return torch.optim.AdamW(groups, betas=betas, fused=on_gpu or None)
+    module: nn.Module,
+    rate: float,
+    decay: float,
+    *,
+    beta2: float = 0.999,
+    muon: bool = False,
+) -> AdamW:
+    """AdamW: decoupled weight decay; with `muon`, Muon for hidden matrices."""
+    return AdamW(_groups(module, rate, decay, muon=muon), betas=(0.9, beta2))
 
 
 def build_sgd(module: nn.Module, rate: float, decay: float) -> Optimizer:
@@ -57,9 +61,10 @@ def build_lbfgs(module: nn.Module, rate: float, decay: float) -> Optimizer:
     )
 
 
-OPTIMIZERS: dict[str, Callable[[nn.Module, float, float], Optimizer]] = {
+OPTIMIZERS: dict[str, Callable[[nn.Module, float, float], AdamW | Optimizer]] = {
     "adamw": build_adamw,
     "adamw-95": partial(build_adamw, beta2=0.95),
+    "muon": partial(build_adamw, muon=True),
     "sgd": build_sgd,
     "lbfgs": build_lbfgs,
 }

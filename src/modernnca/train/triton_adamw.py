@@ -1,4 +1,4 @@
-"""The Triton kernel of `train.fused_adamw`."""
+"""The Triton kernel of `train.adamw`."""
 
 import triton
 import triton.language as tl
@@ -11,8 +11,7 @@ def update(
     exp_avg_ptr,
     exp_avg_sq_ptr,
     step_ptr,
-    rate,
-    decay,
+    rates_ptr,
     beta1,
     beta2,
     eps,
@@ -23,6 +22,7 @@ def update(
     places = tl.program_id(0) * n_at_once + tl.arange(0, n_at_once)
     valid = places < size
     step = tl.load(step_ptr)
+    rate, decay = tl.load(rates_ptr), tl.load(rates_ptr + 1)
     param = tl.load(param_ptr + places, mask=valid)
     grad = tl.load(grad_ptr + places, mask=valid)
     exp_avg = tl.load(exp_avg_ptr + places, mask=valid)

@@ -66,7 +66,11 @@ TRAINING = TrainingConfig(
     weight_decay=2e-4,
     batch_size=1024,
     max_epochs=200,
+    drop_last=False,
     patience=20,
+    min_gain=0.0,
+    final_rate=1.0,
+    warmup=0.0,
     tie_break="loss",
     weight_averaging=0.0,
 )

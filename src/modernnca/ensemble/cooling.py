@@ -1,0 +1,37 @@
+"""Cooling: a lower temperature for the memory than for the samples of training.
+
+In training a batch and some sampled rows vote, in prediction all rows. Among so many
+more rows the nearest are nearer, and a temperature that suits the sample averages over
+too many of them. The factor is found on validation rows, for each network by itself.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from modernnca.table.evaluation import Evaluator
+
+_STEP, _MIN_FACTOR = 2**-0.25, 0.1
+MAX_PAIRS = 2**24  # of validation rows and remembered rows: enough, and soon done
+
+
+def fit_cooling(votes_at: Callable[[float], np.ndarray], evaluate: Evaluator) -> float:
+    """The factor of the temperature, at most 1, under which votes have the least loss.
+
+    Args:
+        votes_at: the votes (B, V) for the validation rows at a factor.
+        evaluate: their loss.
+
+    >>> from modernnca.table.targets import RegressionTarget
+    >>> evaluate = Evaluator(np.array([0.0, 1]), None, RegressionTarget().fit([0, 1]), "rmse")
+    >>> votes = lambda factor: np.array([[-1.0], [1.0]]) * (1.5 - factor)
+    >>> round(fit_cooling(votes, evaluate), 2)
+    0.5
+    """
+    best, loss = 1.0, evaluate(votes_at(1.0))[1]
+    while (factor := best * _STEP) >= _MIN_FACTOR:
+        new = evaluate(votes_at(factor))[1]
+        if not new < loss:
+            break
+        best, loss = factor, new
+    return best
