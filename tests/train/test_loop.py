@@ -21,7 +21,8 @@ COUNTING = TrainingConfig(
     drop_last=False,
     patience=math.inf,
     min_gain=0.0,
-    final_rate=1.0, warmup=0.0,
+    final_rate=1.0,
+    warmup=0.0,
     tie_break="loss",
     weight_averaging=0.0,
 )

@@ -163,7 +163,7 @@ def test_the_kernel_is_torchs_adamw():
 
 
 def test_a_step_imports_no_compiler():
-    """torch's own AdamW imports torch._dynamo, three seconds in a new process."""
+    """Torch's own AdamW imports torch._dynamo, three seconds in a new process."""
     code = (
         "import sys, torch; from modernnca.train.adamw import AdamW;"
         "w = torch.nn.Parameter(torch.ones(2));"

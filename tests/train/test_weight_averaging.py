@@ -90,7 +90,8 @@ def test_the_loop_evaluates_and_keeps_the_mean(scripted, generators):
         drop_last=False,
         patience=math.inf,
         min_gain=0.0,
-        final_rate=1.0, warmup=0.0,
+        final_rate=1.0,
+        warmup=0.0,
         tie_break="loss",
         weight_averaging=2.0,
     )

@@ -69,8 +69,12 @@ class AdamW:
         first = self.parameters[0]
         self.device, self._by_kernel = first.device, supported(self.parameters)
         self.n_steps = torch.zeros((), device=self.device)
-        self.moments = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
-        self.squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
+        self.moments = [
+            torch.zeros_like(p, requires_grad=False) for p in self.parameters
+        ]
+        self.squares = [
+            torch.zeros_like(p, requires_grad=False) for p in self.parameters
+        ]
         # On a device, where a captured step reads them: rate and decay of each group.
         self._rates = torch.zeros(len(groups), 2, device=self.device)
         self._pushed: list[list[float]] = []
@@ -93,7 +97,10 @@ class AdamW:
         """Update all parameters that have a gradient; return the closure's loss."""
         with torch.enable_grad():
             loss = closure()
-        if not torch.cuda.is_available() or not torch.cuda.is_current_stream_capturing():
+        if (
+            not torch.cuda.is_available()
+            or not torch.cuda.is_current_stream_capturing()
+        ):
             self.push_rates()
         self.n_steps += 1
         first = 0

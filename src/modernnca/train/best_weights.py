@@ -25,9 +25,7 @@ def better(
     return tie_break == "later" or new_loss < old_loss
 
 
-def gained(
-    new: tuple[float, float], old: tuple[float, float], min_gain: float
-) -> bool:
+def gained(new: tuple[float, float], old: tuple[float, float], min_gain: float) -> bool:
     """Whether score or loss gain at least a share of what is left to gain.
 
     What is left of a score from 0 to 1 is its distance from 1; of others, and of a

@@ -22,7 +22,6 @@ _CAPTURING = threading.Lock()
 @contextmanager
 def _without_gc() -> Iterator[None]:
     """No garbage collection meanwhile: freeing an old graph spoils a capture."""
-    gc.collect()  # give back the memory of other streams first
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -65,17 +64,22 @@ class CapturedStep:
         if self._graph is None:
             self._graph = torch.cuda.CUDAGraph()
             self._graph.register_generator_state(self._generator)
-            with (
-                _CAPTURING,
-                _without_gc(),
-                torch.cuda.graph(
-                    self._graph, stream=self._stream, capture_error_mode="thread_local"
-                ),
-            ):
-                self._loss = self._step(self._batch)
+            self._capture(self._graph, self._batch)
         self._optimizer.push_rates()
         self._graph.replay()
         return self._loss
+
+    def _capture(self, graph: torch.cuda.CUDAGraph, batch: Tensor) -> None:
+        """Record a step. torch.cuda.graph would first empty the cache of all threads."""
+        present = torch.cuda.current_stream()
+        self._stream.wait_stream(present)
+        with _CAPTURING, _without_gc(), torch.cuda.stream(self._stream):
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                self._loss = self._step(batch)
+            finally:
+                graph.capture_end()
+        present.wait_stream(self._stream)
 
     def _warm_up(self, batch: Tensor) -> Tensor:
         """A plain step, on the stream that will be captured."""

@@ -115,7 +115,6 @@ class TrainingConfig(Config):
         "takes the weights of the last step.",
     )
 
-
     def rate_at(self, progress: float) -> float:
         """What the learning rate is multiplied by when this share of epochs is done.
 
@@ -220,8 +219,6 @@ class Training:
             self._set_pace(done / self.config.max_epochs)
             total += self.step(batch) * len(batch)
             n_learned += len(batch)
-            if self.average is not None:
-                self.average.update()
             if self.budget.exhausted():
                 return math.nan
         return total.item() / n_learned
@@ -256,7 +253,10 @@ class Training:
             return loss
 
         # torch types step(closure) as float; every optimizer returns our tensor.
-        return torch.as_tensor(self.optimizer.step(closure)).detach()  # type: ignore[arg-type]
+        loss = torch.as_tensor(self.optimizer.step(closure)).detach()  # type: ignore[arg-type]
+        if self.average is not None:
+            self.average.update()
+        return loss
 
     def state(self) -> dict[str, Any]:
         """Everything that the next epoch depends on; it moves on, so keep a copy."""

@@ -32,12 +32,23 @@ class AveragedWeights:
             if name.endswith(("running_mean", "running_var"))
         ]
         self.means = [value.clone() for value in self.present]
+        device = self.means[0].device
+        # Where a captured step counts, too.
+        self._count = None if device.type == "cpu" else torch.zeros((), device=device)
 
+    @torch.no_grad()
     def update(self) -> None:
         """Take the present weights into the mean."""
-        self.n_steps += 1
-        share = max(1 / (1 + self.horizon), 2 / (1 + self.n_steps))
-        torch._foreach_lerp_(self.means, self.present, share)
+        if self._count is None:
+            self.n_steps += 1
+            share = max(1 / (1 + self.horizon), 2 / (1 + self.n_steps))
+            torch._foreach_lerp_(self.means, self.present, share)
+            return
+        self._count += 1
+        shares = (2 / (1 + self._count)).clamp_min(1 / (1 + self.horizon))
+        changes = torch._foreach_sub(self.present, self.means)
+        torch._foreach_mul_(changes, shares)
+        torch._foreach_add_(self.means, changes)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -51,11 +62,14 @@ class AveragedWeights:
 
     def state(self) -> dict[str, Any]:
         """All of it, for a checkpoint."""
-        return {"n_steps": self.n_steps, "means": self.means}
+        n_steps = self.n_steps if self._count is None else int(self._count)
+        return {"n_steps": n_steps, "means": self.means}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
         self.n_steps = state["n_steps"]
+        if self._count is not None:
+            self._count.fill_(self.n_steps)
         _copy(state["means"], self.means)
 
 
