@@ -68,7 +68,7 @@ class ApartMember(NetworkMember):
 
     def fit(self, train_rows: Examples, valid: Examples | None, run: Run) -> History:
         """Train a network, stopping early by the validation rows."""
-        config = self.configure(run.config, train_rows.n_rows)
+        config = self.configure(run.config)
         generators = run.generators()
         network = ApartNetwork(config, run.shape, generators.module).to(run.device)
         network.prepare(train_rows.rows.numbers)

@@ -1,7 +1,7 @@
 """What does a fit cost? Ours beside CatBoost, LightGBM, RealMLP and TabM.
 
-    python benchmarks/cost.py run --data DIR [--methods "a;b"] [--tables a,b] [--seeds 3]
-    python benchmarks/cost.py grow [--methods "a;b"] [--max-rows N]
+    python benchmarks/cost.py run --data DIR [--methods a;b] [--tables a,b] [--seeds 3]
+    python benchmarks/cost.py grow [--methods a;b] [--max-rows N]
     python benchmarks/cost.py report
     python benchmarks/cost.py run --quick
 
@@ -117,7 +117,7 @@ def in_range(data: Path, name: str) -> bool:
     return any(low <= n_train <= high for low, high in (ROWS, SMALL_ROWS))
 
 
-def jobs(asked: argparse.Namespace) -> Iterator[tuple[Dataset, Parts, str, int]]:
+def tasks(asked: argparse.Namespace) -> Iterator[tuple[Dataset, Parts, str, int]]:
     """What to fit; the methods take turns on each table."""
     names = tables_in(asked.data, asked.tables)
     if not asked.tables:
@@ -138,7 +138,7 @@ def run(asked: argparse.Namespace) -> None:
             keep({"part": "quick", **measured}, asked.file)
         return
     done = pd.read_csv(asked.file) if asked.file.exists() else None
-    for dataset, parts, label, seed in jobs(asked):
+    for dataset, parts, label, seed in tasks(asked):
         if done is not None and not asked.again:
             same = (done["dataset"] == dataset.name) & (done["method"] == label)
             if (same & (done["seed"] == seed) & (done["part"] == "tables")).any():
@@ -197,7 +197,8 @@ def table_lines(lines: pd.DataFrame, device: str) -> list[str]:
         if not len(rows):
             continue
         text += [
-            f"Tables of {title} training rows. Seconds of a fit, and in brackets the error (or RMSE) over CatBoost's.",
+            f"Tables of {title} training rows. Seconds of a fit, and in brackets the "
+            "error (or RMSE) over CatBoost's.",
             "",
         ]
         text += [
@@ -285,7 +286,8 @@ def report(asked: argparse.Namespace) -> None:
     text = [
         "# The cost of a fit",
         "",
-        "Written by `python benchmarks/cost.py report` from cost.csv; its docstring says how the fits were made.",
+        "Written by `python benchmarks/cost.py report` from cost.csv; its docstring "
+        "says how the fits were made.",
         "",
     ]
     boosting = tables[tables["method"].isin(BOOSTING)]
@@ -319,7 +321,8 @@ def across_devices(tables: pd.DataFrame) -> list[str]:
     text = [
         "## One model everywhere",
         "",
-        f"The default's error (or RMSE) on a CPU over that on a GPU, {len(ratio)} tables: **{geometric(ratio):.3f}**.",
+        f"The default's error (or RMSE) on a CPU over that on a GPU, {len(ratio)} "
+        f"tables: **{geometric(ratio):.3f}**.",
     ]
     for task, some in ratio.groupby("task"):
         text.append(f"{task.capitalize()}, {len(some)} tables: {geometric(some):.3f}.")

@@ -55,7 +55,7 @@ WAYS = {
 def finetune(member: NetworkMember, rows: Examples, way: Way, run: Run) -> None:
     """Train a network on all rows, without validation."""
     network, generators = member.network_, run.generators()
-    config = member.configure(run.config, rows.n_rows)
+    config = member.configure(run.config)
     n_epochs = way.epochs or max(2, round(way.share * member.history_.best_epoch))
     config = config.updated(
         {

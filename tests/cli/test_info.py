@@ -22,7 +22,7 @@ def test_a_classifier_is_described(shell, classifier_file):
     assert "arguments categorical_features=['zip'], max_epochs=2, random_state=0" in (
         lines
     )
-    assert "max_epochs=2, patience=16" in " ".join(lines)
+    assert "max_epochs=2, patience=5" in " ".join(lines)
     assert any(line.startswith("joined datetime days, month") for line in lines)
 
 

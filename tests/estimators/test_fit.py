@@ -31,6 +31,8 @@ QUICK = {
     "preset": "fast",
     "calibrate": False,
     "baseline_check": False,
+    "finetune": 0.0,
+    "cooling": False,
 }
 
 
@@ -167,7 +169,7 @@ def test_callbacks_see_each_epoch_and_may_end_the_training():
 
 
 def test_verbose_shows_a_progress_bar(capsys):
-    classifier(verbose=1, finetune=1.0, **QUICK).fit(FRAME, LABELS)
+    classifier(verbose=1, **{**QUICK, "finetune": 1.0}).fit(FRAME, LABELS)
     said = capsys.readouterr().err
     assert "3/3" in said
     assert "finetune" in said

@@ -55,9 +55,9 @@ def test_regression_has_none():
 
 
 def test_where_rows_are_many_there_is_none(monkeypatch):
-    monkeypatch.setattr(mixture, "FEW_ROWS", 64)  # training rows
+    monkeypatch.setattr(mixture, "_FEW_ROWS", 64)  # training rows
     assert not any(are_forests(fitted()))
-    monkeypatch.setattr(mixture, "FEW_ROWS", 65)
+    monkeypatch.setattr(mixture, "_FEW_ROWS", 65)
     assert any(are_forests(fitted()))
     assert any(are_forests(fitted(refit="full")))  # also with all 80
 

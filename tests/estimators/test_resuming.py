@@ -33,8 +33,8 @@ def test_fine_tuning_never_resumes_from_other_weights(tmp_path, monkeypatch):
     whole = regressor(**QUICK).fit(X, Y)
     for_member = Run.for_member
 
-    def cut(run, number, n_members):
-        part = for_member(run, number, n_members)
+    def cut(run, number, n_members, n_at_once=1):
+        part = for_member(run, number, n_members, n_at_once)
         first = number == 0 and run.evaluate is not None
         return part.but(budget=ShortBudget(8)) if first else part
 

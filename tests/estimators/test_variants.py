@@ -22,6 +22,7 @@ from modernnca.core.network import COLUMN_SCALES
 from modernnca.core.samplers import SAMPLERS
 from modernnca.core.transforms import TRANSFORMS
 from modernnca.ensemble.mixture import default_members
+from modernnca.estimators.presets import preset_for
 from modernnca.table.categorical import CATEGORICAL_ENCODINGS
 from modernnca.train.optimizers import OPTIMIZERS
 
@@ -195,10 +196,9 @@ def test_the_paper_preset_stops_by_accuracy_or_mae():
 def test_the_rule_for_the_default_preset():
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
     for task in ("classification", "regression"):
-        assert choose_preset(20_000, task, cpu) == "default"
-        assert choose_preset(20_001, task, cpu) == "fast"
-    assert choose_preset(10**6, "classification", gpu) == "best"
-    assert choose_preset(10**6, "regression", gpu) == "default"
+        assert choose_preset(task, cpu) == "default"
+    assert choose_preset("classification", gpu) == "best"
+    assert choose_preset("regression", gpu) == "default"
     model = ModernNCAClassifier(device="cpu", max_epochs=1, random_state=0)
     assert model.fit(FRAME, classes_of(FRAME)).preset_ == "default"
     model.set_params(preset="fast")
@@ -207,9 +207,21 @@ def test_the_rule_for_the_default_preset():
 
 def test_presets_do_not_depend_on_the_machine():
     sizes = {n: (p.n_members, p.d_block, p.max_sampled) for n, p in PRESETS.items()}
-    assert sizes["default"] == (4, 256, 4096)
-    assert sizes["best"] == (8, 512, 12_288)
-    assert sizes["fast"] == (1, 256, 4096)
+    assert sizes["default"] == (4, 256, 3072)
+    assert sizes["best"] == (8, 512, 8192)
+    assert sizes["fast"] == (1, 256, 3072)
+
+
+def test_the_fast_preset_has_a_block():
+    assert PRESETS["fast"].n_blocks == 1
+
+
+def test_in_regression_rows_of_a_batch_ask_and_answer():
+    for name in ("default", "fast", "best"):
+        config = preset_for(name, "regression")
+        assert (config.sampler, config.dim) == ("batch", 64)
+        assert preset_for(name, "classification") == PRESETS[name]
+    assert preset_for("paper", "regression") == PRESETS["paper"]
 
 
 def configs(n_members=9, **options):
@@ -217,7 +229,7 @@ def configs(n_members=9, **options):
         {"n_members": n_members, "forest_member": False, "batch_size": 512, **options}
     )
     members = default_members(config, 5000, classification=True)
-    return [member.configure(config, 5000) for member in members]
+    return [member.configure(config) for member in members]
 
 
 def test_members_differ_in_depth():
@@ -232,11 +244,6 @@ def test_members_differ_in_depth():
 def test_members_differ_in_how_they_see_numbers():
     found = [config.numeric_transform for config in configs(n_members=5)]
     assert found == ["standard", "quantile", "squashed", "standard", "quantile"]
-
-
-def test_members_without_a_block_take_half_the_batch():
-    assert [c.batch_size for c in configs(n_members=4)] == [256, 512, 512, 512]
-    assert {c.batch_size for c in configs(n_blocks=0)} == {512}
 
 
 def test_two_of_eight_members_have_higher_frequencies():

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from modernnca._config import COUNT, FLAG, FRACTION, Number, OneOf, Satisfies, option
+from modernnca.core.rows import Examples
 from modernnca.ensemble.learner import MethodConfig
 from modernnca.table.metrics import METRICS
 from modernnca.table.split import VALIDATION_SPLITS
@@ -21,6 +22,16 @@ def _is_metric(value: object) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class EnsembleConfig(MethodConfig, TrainingConfig):
     """All options of an ensemble."""
+
+    def n_voters(self, rows: Examples) -> int:
+        """How many rows vote on a batch in training."""
+        n_rows, n_batch = rows.n_rows, min(self.batch_size, rows.n_rows)
+        if self.sampler == "batch":
+            return n_batch
+        if self.sampler == "all":
+            return n_rows
+        sampled = min(self.sample_rate * (n_rows - n_batch), self.max_sampled)
+        return n_batch + int(sampled)
 
     n_members: int = option(4, COUNT, "How many networks vote.")
     diversity: str = option(

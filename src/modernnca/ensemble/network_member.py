@@ -11,7 +11,7 @@ from modernnca.core.network import InputShape, Network, embed_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
 from modernnca.ensemble.checkpoint import Checkpoint, fingerprint
-from modernnca.ensemble.cooling import MAX_PAIRS, fit_cooling
+from modernnca.ensemble.cooling import MAX_PAIRS, fit_cooling, rescaled_cooling
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.ensemble_config import EnsembleConfig
 from modernnca.ensemble.forest_member import shared_forest
@@ -112,6 +112,13 @@ class NetworkMember(EmbeddingMember):
         n_epochs = round(config.finetune * self.history_.best_epoch)
         changes = {"max_epochs": max(n_epochs, _MIN_FINETUNING)}
         config = config.updated({**changes, "final_rate": _FINAL_RATE})
+        if config.sampler == "batch":
+            # More rows vote, as they do in prediction: where rows lie dense, the last
+            # details are learned only so (experiments/cost.md).
+            before, config = config, config.updated({"sampler": "random"})
+            self.cooling_ = rescaled_cooling(
+                self.cooling_, rows.n_rows, before.n_voters(rows), config.n_voters(rows)
+            )
         start = copy.deepcopy(self.network_.state_dict())
         run = run.but(evaluate=None, stage="finetune")
         history = self._train(rows, None, config, run, run.generators())

@@ -64,11 +64,11 @@ def one_at_a_time(callbacks: Sequence[Callable]) -> tuple[Callable, ...]:
     """The same callbacks, of which only one is called at a time."""
     lock = threading.Lock()
 
-    def guard(callback: Callable) -> Callable:
-        def guarded(*arguments: Any) -> Any:
+    def alone(callback: Callable) -> Callable:
+        def call(*arguments: Any) -> Any:
             with lock:
                 return callback(*arguments)
 
-        return guarded
+        return call
 
-    return tuple(guard(callback) for callback in callbacks)
+    return tuple(alone(callback) for callback in callbacks)

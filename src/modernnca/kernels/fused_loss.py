@@ -62,7 +62,7 @@ def fused_loss(
     `n_at_once` queries are processed at a time; the memory is that times M.
     """
     if n_at_once is None:
-        # Measured on one core: a few large chunks cost fewer calls than they lose cache.
+        # Measured on one core: large chunks cost fewer calls, and little cache.
         if points.device.type == "cpu":
             n_at_once = min(512, max(16, 2**20 // len(points)))
         else:

@@ -53,14 +53,19 @@ class Evaluator:
         """The same for other rows."""
         return replace(self, y=y, weights=weights)
 
-    def __call__(self, votes: np.ndarray) -> Result:
-        """The score of the metric, and the log loss or the squared error."""
+    def loss(self, votes: np.ndarray) -> float:
+        """The log loss, or the squared error, of votes (B, V)."""
         truth, weights = self.target.encode(self.y), self.weights
         if isinstance(self.target, ClassificationTarget):
-            loss = -log_loss(truth, votes, weights)
-            known, prediction = truth, votes
+            return -log_loss(truth, votes, weights)
+        return float(np.average((votes[:, 0] - truth) ** 2, weights=weights))
+
+    def __call__(self, votes: np.ndarray) -> Result:
+        """The score of the metric, and the log loss or the squared error."""
+        loss, weights = self.loss(votes), self.weights
+        if isinstance(self.target, ClassificationTarget):
+            known, prediction = self.target.encode(self.y), votes
         else:
-            loss = float(np.average((votes[:, 0] - truth) ** 2, weights=weights))
             known = self.y if callable(self.metric) else self.y.astype(np.float64)
             prediction = self.target.decode(votes[:, 0])
         if callable(self.metric):

@@ -180,7 +180,7 @@ class AdamW:
         moments, squares = (
             [averages[i] for i in used] for averages in (self.moments, self.squares)
         )
-        return parameters, gradients, moments, squares  # type: ignore[return-value]
+        return parameters, gradients, moments, squares
 
     def state_dict(self) -> dict[str, Any]:
         """Steps, averages and rates, for a checkpoint; it moves on, so keep a copy."""
@@ -215,7 +215,7 @@ def orthogonalize(matrices: Sequence[Tensor]) -> list[Tensor]:
     True
     """
     wide = [m if m.shape[0] <= m.shape[1] else m.T for m in matrices]
-    found: list[Tensor] = [m for m in matrices]
+    found: list[Tensor] = list(matrices)
     for shape in dict.fromkeys(m.shape for m in wide):
         places = [i for i, m in enumerate(wide) if m.shape == shape]
         x = torch.stack([wide[i] for i in places])  # (n, out, in)

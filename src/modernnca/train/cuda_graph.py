@@ -70,7 +70,7 @@ class CapturedStep:
         return self._loss
 
     def _capture(self, graph: torch.cuda.CUDAGraph, batch: Tensor) -> None:
-        """Record a step. torch.cuda.graph would first empty the cache of all threads."""
+        """Record a step. (torch.cuda.graph would empty the cache of all threads.)"""
         present = torch.cuda.current_stream()
         self._stream.wait_stream(present)
         with _CAPTURING, _without_gc(), torch.cuda.stream(self._stream):
