@@ -320,7 +320,8 @@ def test_rows_of_zero_weight_are_left_out():
 
 def test_it_works_in_pipelines_and_searches():
     X, y = load_wine(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), classifier(**QUICK))
+    more = {**QUICK, "max_epochs": 6}
+    pipeline = make_pipeline(StandardScaler(), classifier(**more))
     search = GridSearchCV(pipeline, {"modernncaclassifier__dim": [8, 16]}, cv=2)
     search.fit(X, y)
     assert search.best_score_ > 0.8
