@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from modernnca.train.best_weights import BestWeights, better
+from modernnca.train.best_weights import BestWeights, better, gained
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,31 @@ def test_the_state_is_complete():
     assert torch.equal(other.module.weight, module.weight)
     assert not other.update(3, (0.5, 1.0))
     assert other.n_since == 2
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ((0.91, 1.0), (0.90, 1.0), True),  # a tenth of what is left
+        ((0.9002, 1.0), (0.90, 1.0), False),  # 0.2 %
+        ((0.90, 0.99), (0.90, 1.0), True),  # the loss gains 1 %
+        ((0.90, 0.999), (0.90, 1.0), False),
+        ((-9.9, 1.0), (-10.0, 1.0), True),  # an RMSE
+        ((-9.99, 1.0), (-10.0, 1.0), False),
+        ((math.nan, math.nan), (0.9, 1.0), False),
+    ],
+)
+def test_a_clear_gain_is_a_share_of_what_is_left(new, old, expected):
+    assert gained(new, old, 0.003) is expected
+
+
+def test_small_gains_do_not_reset_the_patience():
+    best = BestWeights(nn.Linear(1, 1), min_gain=0.1)
+    for epoch, score in enumerate([0.5, 0.51, 0.52, 0.53], 1):
+        assert best.update(epoch, (score, 1.0))  # each is the best so far
+    assert (best.epoch, best.n_since) == (4, 3)
+    best.update(5, (0.56, 1.0))  # together with those before, a clear gain
+    assert best.n_since == 0
+    again = BestWeights(nn.Linear(1, 1), min_gain=0.1)
+    again.load_state(best.state())
+    assert again.mark == best.mark

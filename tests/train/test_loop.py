@@ -425,3 +425,28 @@ def test_the_global_generator_is_neither_read_nor_changed(least_squares, generat
         assert torch.equal(torch.get_rng_state(), before)
         weights.append(learner.module.weight)
     assert torch.equal(*weights)
+
+
+# ---------------------------------------------------------- schedule and batches
+
+
+def test_the_rate_grows_in_the_warmup_and_falls_to_the_end(scripted):
+    learner = scripted(scores(1, 2, 3, 4))
+    learner.n_rows = 2  # one step an epoch, of size 1 at the full rate
+    run(learner, config(max_epochs=4, warmup=2.0, final_rate=0.5))
+    # Shares of 4 epochs: 0, 1/4, 1/2, 3/4; warmup 0, 1/2, 1, 1.
+    expected = 0 + 0.5 * 0.875 + 0.75 + 0.625
+    assert learner.weight == pytest.approx(expected)
+
+
+def test_batches_have_one_size_and_other_rows_are_left_out_each_time(scripted):
+    learner = scripted()
+    learner.n_rows = 11
+    run(learner, config(batch_size=4, max_epochs=3, drop_last=True))
+    assert [len(batch) for batch in learner.batches] == [5, 5] * 3
+    left = [
+        set(range(11)) - {row for batch in learner.batches[i : i + 2] for row in batch}
+        for i in (0, 2, 4)
+    ]
+    assert all(len(rows) == 1 for rows in left)
+    assert len(set.union(*left)) > 1

@@ -114,7 +114,7 @@ class NetworkMember(EmbeddingMember):
         config = config.updated({**changes, "final_rate": _FINAL_RATE})
         if config.sampler == "batch":
             # More rows vote, as they do in prediction: where rows lie dense, the last
-            # details are learned only so (experiments/cost.md).
+            # details are learned only so (docs/performance.md).
             before, config = config, config.updated({"sampler": "random"})
             self.cooling_ = rescaled_cooling(
                 self.cooling_, rows.n_rows, before.n_voters(rows), config.n_voters(rows)

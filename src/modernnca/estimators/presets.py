@@ -98,7 +98,7 @@ PRESETS: dict[str, ModernNCAConfig] = {
 
 
 # In regression, rows that only vote gain nothing before fine-tuning: every row of a
-# batch asks as well. And half the dimensions are enough (experiments/cost.md).
+# batch asks as well. And half the dimensions are enough (docs/performance.md).
 _IN_REGRESSION = {"sampler": "batch", "dim": 64}
 
 

@@ -2,7 +2,7 @@
 
 Muon (Jordan et al., 2024) replaces the momentum of a matrix by the nearest orthogonal
 matrix, so that all directions learn at the same rate. A network then needs about half
-of the steps (experiments/cost.md).
+of the steps (docs/performance.md).
 
 Why not torch's AdamW: its first step imports torch's compiler (three seconds in a new
 process), on a GPU it gives 65,536 numbers to one processor, and its rate cannot change

@@ -1,0 +1,77 @@
+"""Cooling: a memory of all rows is denser than the sample of training."""
+
+import numpy as np
+import pytest
+from tests.estimators.models import regressor
+
+import modernnca
+from modernnca.ensemble.cooling import fit_cooling, rescaled_cooling
+from modernnca.table.evaluation import Evaluator
+from modernnca.table.targets import ClassificationTarget, RegressionTarget
+
+NUMBERS = np.array([0.0, 2.0])
+
+
+def evaluator(metric="rmse"):
+    return Evaluator(NUMBERS, None, RegressionTarget().fit(NUMBERS), metric)
+
+
+def votes_best_at(best):
+    """Standardized targets are -1 and 1; off the best factor votes miss them."""
+    return lambda factor: np.array([[-1.0], [1.0]]) + abs(np.log(factor / best))
+
+
+@pytest.mark.parametrize("best", [1.0, 0.5, 0.25])
+def test_the_factor_with_the_least_loss_is_found(best):
+    found = fit_cooling(votes_best_at(best), evaluator())
+    assert found == pytest.approx(best, rel=0.01)
+
+
+def test_it_never_heats_and_has_an_end():
+    assert fit_cooling(votes_best_at(3.0), evaluator()) == 1.0
+    assert fit_cooling(votes_best_at(1e-9), evaluator()) >= 0.1
+
+
+def test_a_metric_of_the_user_is_not_called():
+    def metric(y, prediction):
+        raise AssertionError
+
+    assert fit_cooling(votes_best_at(0.5), evaluator(metric)) < 1
+    codes = np.array(["a", "b"])
+    target = ClassificationTarget().fit(codes)
+    votes = np.array([[0.9, 0.1], [0.2, 0.8]])
+    loss = Evaluator(codes, None, target, metric).loss(votes)
+    assert loss == pytest.approx(-np.log([0.9, 0.8]).mean())
+
+
+def test_the_factor_follows_the_number_of_voters():
+    # In two dimensions distances go with the root of the number of rows.
+    assert rescaled_cooling(0.1, 10_000, 100, 1_000) == pytest.approx(10**-0.5)
+    assert rescaled_cooling(0.1, 10_000, 100, 100) == pytest.approx(0.1)
+    assert rescaled_cooling(0.1, 10_000, 100, 10_000) == 1.0
+    assert rescaled_cooling(1.0, 10_000, 100, 1_000) == 1.0
+
+
+def test_a_dense_memory_is_cooled_and_the_factor_is_saved(tmp_path):
+    """A wave that a sample of 32 rows does not resolve, and a thousand rows do."""
+    rng = np.random.RandomState(0)
+    x = rng.rand(1500, 1)
+    y = np.sin(40 * x[:, 0])
+    options = {"n_members": 1, "batch_size": 32, "max_epochs": 4, "finetune": 0.0}
+    models = {
+        cooling: regressor(**options, cooling=cooling, random_state=0).fit(x, y)
+        for cooling in (True, False)
+    }
+    network = models[True].members_[0]
+    assert network.cooling_ < 0.9
+    assert models[False].members_[0].cooling_ == 1.0
+    new = rng.rand(300, 1)
+    errors = {
+        cooling: np.square(model.predict(new) - np.sin(40 * new[:, 0])).mean()
+        for cooling, model in models.items()
+    }
+    assert errors[True] < errors[False]
+    models[True].save(tmp_path / "m.mnca")
+    again = modernnca.load(tmp_path / "m.mnca")
+    assert again.members_[0].cooling_ == network.cooling_
+    np.testing.assert_array_equal(again.predict(new), models[True].predict(new))

@@ -1,0 +1,101 @@
+"""Members side by side: what they learn is what they would learn alone."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+from tests.estimators.models import classifier, regressor
+from tests.estimators.tables import classes_of, mixed_table, numbers_of
+
+from modernnca.ensemble import fitting, side_by_side
+
+CPU = torch.device("cpu")
+FRAME = mixed_table(120)
+QUICK = {"max_epochs": 2, "random_state": 0, "preset": "default"}
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_tasks_run_at_once_with_a_part_of_the_threads():
+    meet = threading.Barrier(2, timeout=30)  # passed only if both are there
+
+    def task():
+        meet.wait()
+        return torch.get_num_threads()
+
+    assert side_by_side.side_by_side([task, task], CPU, stop=None) == [1, 1]
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_results_come_in_order():
+    first = threading.Event()
+    tasks = [lambda: first.wait(30) and "a", lambda: first.set() or "b", lambda: "c"]
+    assert side_by_side.side_by_side(tasks, CPU, stop=None) == ["a", "b", "c"]
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_an_error_stops_the_others_and_is_raised():
+    stopped = threading.Event()
+
+    def fail():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        side_by_side.side_by_side([fail, lambda: stopped.wait(30)], CPU, stop=stopped.set)
+    assert stopped.is_set()
+
+
+@pytest.mark.parametrize("make", [classifier, regressor])
+def test_two_threads_give_the_bits_of_one(make):
+    y = classes_of(FRAME) if make is classifier else numbers_of(FRAME)
+    models = []
+    for n_threads in (1, 2):
+        before = torch.get_num_threads()
+        torch.set_num_threads(n_threads)
+        try:
+            models.append(make(**QUICK).fit(FRAME, y))
+        finally:
+            torch.set_num_threads(before)
+    one, two = models
+    assert [e[:4] for e in one.history_] == [e[:4] for e in two.history_]
+    assert one.member_weights_ == two.member_weights_
+    np.testing.assert_array_equal(one.transform(FRAME), two.transform(FRAME))
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_callbacks_are_called_one_at_a_time():
+    inside, seen = threading.Lock(), []
+
+    def callback(epoch):
+        assert inside.acquire(blocking=False)
+        seen.append(epoch)
+        inside.release()
+
+    model = classifier(**QUICK, callbacks=[callback]).fit(FRAME, classes_of(FRAME))
+    assert len([e for e in seen if not np.isnan(e.score)]) == len(model.history_) == 8
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_the_time_is_shared_by_rounds(monkeypatch):
+    """Four members, two at once: each has half of the time."""
+    ends = []
+    fit_one = fitting.Run.for_member
+
+    def spy(run, number, n_members, n_at_once=1):
+        part = fit_one(run, number, n_members, n_at_once)
+        ends.append((number, part.budget.end - part.budget.begin))
+        return part
+
+    monkeypatch.setattr(fitting.Run, "for_member", spy)
+    classifier(**QUICK, time_limit=100, finetune=0.0).fit(FRAME, classes_of(FRAME))
+    shares = dict(ends)
+    assert [round(shares[number]) for number in range(4)] == [50, 50, 100, 100]
