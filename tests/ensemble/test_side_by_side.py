@@ -5,10 +5,10 @@ import threading
 import numpy as np
 import pytest
 import torch
-from tests.estimators.models import classifier, regressor
-from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
 from modernnca.ensemble import fitting, side_by_side
+from tests.estimators.models import classifier, regressor
+from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
 CPU = torch.device("cpu")
 FRAME = mixed_table(120)
@@ -50,7 +50,9 @@ def test_an_error_stops_the_others_and_is_raised():
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        side_by_side.side_by_side([fail, lambda: stopped.wait(30)], CPU, stop=stopped.set)
+        side_by_side.side_by_side(
+            [fail, lambda: stopped.wait(30)], CPU, stop=stopped.set
+        )
     assert stopped.is_set()
 
 

@@ -51,7 +51,9 @@ CHOICES = {
         "sampler must be one of: all, batch, class-wise, distance, random; got 'x'."
     ),
     "prediction": "prediction must be one of: knn, soft; got 'x'.",
-    "optimizer": "optimizer must be one of: adamw, adamw-95, lbfgs, muon, sgd; got 'x'.",
+    "optimizer": (
+        "optimizer must be one of: adamw, adamw-95, lbfgs, muon, sgd; got 'x'."
+    ),
     "eval_metric": (
         "eval_metric must be a function, or one of: accuracy, auc, balanced-accuracy, "
         "log-loss, mae, r2, rmse; got 'x'."

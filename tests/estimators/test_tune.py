@@ -239,7 +239,7 @@ def test_trials_run_in_several_processes(tmp_path):
     )
     assert [trial.place for trial in model.tuning_] == [0, 1, 2]
     assert {trial.state for trial in model.tuning_} == {"done"}
-    assert model.tuning_[0].settings == {"dim": 128, "learning_rate": 0.004}
+    assert model.tuning_[0].settings == {"dim": 64, "learning_rate": 0.004}
 
 
 @pytest.mark.parametrize(

@@ -207,9 +207,9 @@ def test_the_rule_for_the_default_preset():
 
 def test_presets_do_not_depend_on_the_machine():
     sizes = {n: (p.n_members, p.d_block, p.max_sampled) for n, p in PRESETS.items()}
-    assert sizes["default"] == (4, 256, 3072)
+    assert sizes["default"] == (4, 256, 1024)
     assert sizes["best"] == (8, 512, 8192)
-    assert sizes["fast"] == (1, 256, 3072)
+    assert sizes["fast"] == (1, 256, 1024)
 
 
 def test_the_fast_preset_has_a_block():
@@ -218,8 +218,7 @@ def test_the_fast_preset_has_a_block():
 
 def test_in_regression_rows_of_a_batch_ask_and_answer():
     for name in ("default", "fast", "best"):
-        config = preset_for(name, "regression")
-        assert (config.sampler, config.dim) == ("batch", 64)
+        assert preset_for(name, "regression").sampler == "batch"
         assert preset_for(name, "classification") == PRESETS[name]
     assert preset_for("paper", "regression") == PRESETS["paper"]
 

@@ -1,8 +1,9 @@
 """Predictions of every preset and variant are those that were stored.
 
-The stored predictions were made by the code before it was redrawn. Where processors
-round alike they are the same to the last bit; elsewhere rounding grows while a network
-learns, so the default comparison is loose. `make reference` is strict.
+The stored predictions were made when the default became cheaper; those of the paper's
+variants were then as before, up to rounding. Where processors round alike they are the
+same to the last bit; elsewhere rounding grows while a network learns, so the default
+comparison is loose. `make reference` is strict.
 """
 
 import os

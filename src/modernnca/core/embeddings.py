@@ -99,7 +99,7 @@ def learned_scale(n_columns: int) -> nn.Parameter:
 class BlockConfig(Config):
     """The blocks behind the first linear layer."""
 
-    dim: int = option(128, COUNT, "Size of the embedding.")
+    dim: int = option(64, COUNT, "Size of the embedding.")
     n_blocks: int = option(
         1, Number(0, integer=True), "Blocks of phi; with none it is linear."
     )

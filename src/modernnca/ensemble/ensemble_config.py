@@ -65,6 +65,11 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "a learning rate that falls to a twentieth, for this share of the epochs that "
         "led to their best; 0 does not.",
     )
+    finetune_max_sampled: float = option(
+        3072,
+        Number(1, integer=True, also=(float("inf"),)),
+        "The most rows drawn to vote on a batch in fine-tuning.",
+    )
     cooling: bool = option(
         True,
         FLAG,

@@ -59,7 +59,7 @@ class MethodConfig(NetworkConfig):
         0.5, Number(0, 1, above=True), "The share of rows drawn to vote on a batch."
     )
     max_sampled: float = option(
-        3072,
+        1024,
         Number(1, integer=True, also=(float("inf"),)),
         "The most rows drawn to vote on a batch.",
     )

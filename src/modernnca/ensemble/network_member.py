@@ -110,15 +110,18 @@ class NetworkMember(EmbeddingMember):
             return
         config = self.configure(run.config)
         n_epochs = round(config.finetune * self.history_.best_epoch)
-        changes = {"max_epochs": max(n_epochs, _MIN_FINETUNING)}
+        changes: dict[str, Any] = {"max_epochs": max(n_epochs, _MIN_FINETUNING)}
         config = config.updated({**changes, "final_rate": _FINAL_RATE})
+        # More rows vote, as they do in prediction: where rows lie dense, the last details
+        # are learned only so (docs/performance.md).
+        before = config
+        sampled: dict[str, Any] = {"max_sampled": config.finetune_max_sampled}
         if config.sampler == "batch":
-            # More rows vote, as they do in prediction: where rows lie dense, the last
-            # details are learned only so (docs/performance.md).
-            before, config = config, config.updated({"sampler": "random"})
-            self.cooling_ = rescaled_cooling(
-                self.cooling_, rows.n_rows, before.n_voters(rows), config.n_voters(rows)
-            )
+            sampled["sampler"] = "random"
+        config = config.updated(sampled)
+        self.cooling_ = rescaled_cooling(
+            self.cooling_, rows.n_rows, before.n_voters(rows), config.n_voters(rows)
+        )
         start = copy.deepcopy(self.network_.state_dict())
         run = run.but(evaluate=None, stage="finetune")
         history = self._train(rows, None, config, run, run.generators())

@@ -13,7 +13,15 @@ _DEFAULT = ModernNCAConfig.defaults()
 _FAST = _DEFAULT.updated({"n_members": 1, "diversity": "alike", "forest_member": False})
 
 # Eight wider networks that learn from more sampled rows.
-_BEST = _DEFAULT.updated({"n_members": 8, "d_block": 512, "max_sampled": 8192})
+_BEST = _DEFAULT.updated(
+    {
+        "n_members": 8,
+        "dim": 128,
+        "d_block": 512,
+        "max_sampled": 8192,
+        "finetune_max_sampled": 8192,
+    }
+)
 
 # The defaults of the paper's public code.
 _PAPER = _DEFAULT.updated(
@@ -39,6 +47,7 @@ _PAPER = _DEFAULT.updated(
         "max_validation_rows": _INF,
         "time_features": "column",
         "past_only": "never",
+        "dim": 128,
         "n_blocks": 0,
         "d_block": 512,
         "weight_averaging": 0.0,
@@ -98,8 +107,8 @@ PRESETS: dict[str, ModernNCAConfig] = {
 
 
 # In regression, rows that only vote gain nothing before fine-tuning: every row of a
-# batch asks as well. And half the dimensions are enough (docs/performance.md).
-_IN_REGRESSION = {"sampler": "batch", "dim": 64}
+# batch asks as well (docs/performance.md).
+_IN_REGRESSION = {"sampler": "batch"}
 
 
 def preset_for(name: str, task: Task) -> ModernNCAConfig:
