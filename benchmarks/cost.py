@@ -176,6 +176,9 @@ def geometric(values: pd.Series) -> float:
 
 def table_lines(lines: pd.DataFrame, device: str) -> list[str]:
     """Seconds and errors over CatBoost's, as Markdown."""
+    of_classes = lines["task"] == "classification"  # of few wrong rows one decides
+    error = lines["error"].where(~of_classes, lines["error"].clip(lower=0.002))
+    lines = lines.assign(error=error)
     costs = lines.pivot_table(
         index="dataset", columns="method", values="fit_seconds", aggfunc="median"
     )
@@ -218,7 +221,7 @@ def table_lines(lines: pd.DataFrame, device: str) -> list[str]:
             text.append(f"| {name} | {sizes[name]:,} | " + " | ".join(cells) + " |")
         for what, frame in (
             ("seconds over CatBoost's, geometric mean", costs),
-            ("error over CatBoost's, geometric mean", errors.clip(lower=1e-6)),
+            ("error over CatBoost's, geometric mean", errors),
             ("1,000 predictions over CatBoost's", predict),
         ):
             cells = []

@@ -141,6 +141,7 @@ def report(records: pd.DataFrame) -> None:
         values = known.pivot_table(
             index="label", columns=["dataset", "seed"], values=column
         )
+        values = values.clip(lower=1e-6)  # a quick run may make no error
         shares = np.log(values / values.loc["base"]).T.groupby("dataset").mean().T
         shares.insert(0, "all", shares.mean(axis=1, skipna=False))
         print(f"| {name}, over the base | {' | '.join(shares.columns)} |")

@@ -240,7 +240,7 @@ def test_the_prediction_is_the_weighted_mean_of_the_members():
     votes = [member.vote(queries).mean.numpy() for member in model.members_]
     mean = np.average(votes, axis=0, weights=model.member_weights_)
     np.testing.assert_allclose(model.predict_proba(FRAME), mean, rtol=1e-6)
-    assert model.transform(FRAME).shape == (120, 3 * 128)
+    assert model.transform(FRAME).shape == (120, 3 * 64)
 
 
 @pytest.mark.parametrize("n_before", [1, 3])

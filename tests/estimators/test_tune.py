@@ -104,7 +104,7 @@ def test_tuning_again_searches_again():
     model.random_state = 1
     model.tune(FRAME, LABELS, trials=2)
     assert set(model.best_params_) == set(first)
-    assert model.tuning_[0].settings["dim"] == 128  # the default, not the found
+    assert model.tuning_[0].settings["dim"] == 64  # the default, not the found
 
 
 @pytest.mark.parametrize(

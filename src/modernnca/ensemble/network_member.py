@@ -112,8 +112,8 @@ class NetworkMember(EmbeddingMember):
         n_epochs = round(config.finetune * self.history_.best_epoch)
         changes: dict[str, Any] = {"max_epochs": max(n_epochs, _MIN_FINETUNING)}
         config = config.updated({**changes, "final_rate": _FINAL_RATE})
-        # More rows vote, as they do in prediction: where rows lie dense, the last details
-        # are learned only so (docs/performance.md).
+        # More rows vote, as they do in prediction: where rows lie dense, the last
+        # details are learned only so (docs/performance.md).
         before = config
         sampled: dict[str, Any] = {"max_sampled": config.finetune_max_sampled}
         if config.sampler == "batch":
