@@ -76,3 +76,21 @@ def test_a_dense_memory_is_cooled_and_the_factor_is_saved(tmp_path):
     again = modernnca.load(tmp_path / "m.mnca")
     assert again.members_[0].cooling_ == network.cooling_
     np.testing.assert_array_equal(again.predict(new), models[True].predict(new))
+
+
+def test_validation_rows_in_any_order_give_about_the_same_factor(monkeypatch):
+    """An eval_set may be sorted; some of its rows stand for all."""
+    rng = np.random.RandomState(1)
+    x = rng.rand(600, 1)
+    y = np.sin(40 * x[:, 0])
+    order = np.argsort(y[:200])
+    monkeypatch.setattr("modernnca.ensemble.network_member.MAX_PAIRS", 400 * 50)
+    options = {"n_members": 1, "batch_size": 32, "max_epochs": 4, "finetune": 0.0}
+    options |= {"baseline_check": False, "random_state": 0}
+    found = []
+    for rows in (np.arange(200), order):
+        valid = (x[:200][rows], y[:200][rows])
+        model = regressor(**options).fit(x[200:], y[200:], eval_set=valid)
+        found.append(model.members_[0].cooling_)
+    assert found[0] == pytest.approx(found[1], rel=0.2)
+    assert found[0] < 0.9

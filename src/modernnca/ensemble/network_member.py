@@ -91,7 +91,7 @@ class NetworkMember(EmbeddingMember):
     ) -> float:
         """Find the temperature for a memory of all training rows."""
         n_valid = min(valid.n_rows, max(1, MAX_PAIRS // train.n_rows))
-        some = np.arange(n_valid)  # validation rows are in no order
+        some = np.arange(0, valid.n_rows, -(-valid.n_rows // n_valid))
         query = valid.take(torch.from_numpy(some).to(valid.values.device)).rows
         keys, queries = self.embed(train.rows), self.embed(query)
         memory = self.memory_of(keys, Remembered.of(train))
@@ -119,14 +119,15 @@ class NetworkMember(EmbeddingMember):
         if config.sampler == "batch":
             sampled["sampler"] = "random"
         config = config.updated(sampled)
-        self.cooling_ = rescaled_cooling(
-            self.cooling_, rows.n_rows, before.n_voters(rows), config.n_voters(rows)
-        )
         start = copy.deepcopy(self.network_.state_dict())
         run = run.but(evaluate=None, stage="finetune")
         history = self._train(rows, None, config, run, run.generators())
         if not history.best_epoch:  # there was no time for one
             self.network_.load_state_dict(start)
+            return
+        self.cooling_ = rescaled_cooling(
+            self.cooling_, rows.n_rows, before.n_voters(rows), config.n_voters(rows)
+        )
 
     def _train(
         self,
