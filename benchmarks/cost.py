@@ -211,13 +211,10 @@ def table_lines(lines: pd.DataFrame, device: str) -> list[str]:
         for name in sorted(rows, key=lambda name: sizes[name]):
             cells = []
             for label in labels:
-                seconds, ratio = (
-                    costs.loc[name, label],
-                    errors.loc[name, label] / max(errors.loc[name, "CatBoost"], 1e-9),
-                )
-                cells.append(
-                    "" if np.isnan(seconds) else f"{seconds:.1f} ({ratio:.2f})"
-                )
+                seconds = costs.loc[name, label]
+                ratio = errors.loc[name, label] / errors.loc[name, "CatBoost"]
+                cell = f"{seconds:.1f} ({ratio:.2f})".replace(" (nan)", "")
+                cells.append("" if np.isnan(seconds) else cell)
             text.append(f"| {name} | {sizes[name]:,} | " + " | ".join(cells) + " |")
         for what, frame in (
             ("seconds over CatBoost's, geometric mean", costs),
