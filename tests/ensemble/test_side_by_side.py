@@ -1,6 +1,7 @@
 """Members side by side: what they learn is what they would learn alone."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -80,6 +81,7 @@ def test_callbacks_are_called_one_at_a_time():
     def callback(epoch):
         assert inside.acquire(blocking=False)
         seen.append(epoch)
+        time.sleep(0.05)  # long enough for another member's epoch
         inside.release()
 
     model = classifier(**QUICK, callbacks=[callback]).fit(FRAME, classes_of(FRAME))
