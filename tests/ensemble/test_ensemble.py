@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from modernnca.core.stacked_networks import StackedNetworks
+from modernnca.core.network_stack import NetworkStack
 from tests.estimators.models import classifier, regressor
 
 RNG = np.random.RandomState(0)
@@ -35,7 +35,7 @@ def fit(task, **options):
 )
 def test_few_queries_get_the_votes_of_the_members(task, options):
     model = fit(task, **options)
-    assert isinstance(model.ensemble_._stacked, StackedNetworks)
+    assert isinstance(model.ensemble_._stacked, NetworkStack)
     queries = model._read_queries(X[:12])
     found = model.ensemble_.votes(queries)
     with torch.inference_mode():
@@ -47,13 +47,13 @@ def test_few_queries_get_the_votes_of_the_members(task, options):
 def test_few_queries_are_evaluated_together(monkeypatch):
     model = fit("classification")
     calls = []
-    call = StackedNetworks.__call__
+    call = NetworkStack.__call__
 
     def count(stacked, rows):
         calls.append(rows.n_rows)
         return call(stacked, rows)
 
-    monkeypatch.setattr(StackedNetworks, "__call__", count)
+    monkeypatch.setattr(NetworkStack, "__call__", count)
     model.predict(X[:1])
     model.predict(X[:16])
     model.predict(X[:17])

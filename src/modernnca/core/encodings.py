@@ -19,12 +19,12 @@ from modernnca.core.init import Linear, uniform
 class EncodingConfig(Config):
     """Sizes of an encoding. The values are the defaults of the paper's public code."""
 
-    n_frequencies: int = option(77, COUNT, "Frequencies of a periodic encoding.")
+    n_frequencies: int = option(16, COUNT, "Frequencies of a periodic encoding.")
     frequency_scale: float = option(
-        0.0443136, POSITIVE, "Standard deviation of the initial frequencies."
+        0.05, POSITIVE, "Standard deviation of the initial frequencies."
     )
     d_encoding: int = option(
-        34, Number(2, integer=True), "Outputs of plr-lite, plr and pbld per column."
+        8, Number(2, integer=True), "Outputs of plr-lite, plr and pbld per column."
     )
     n_bins: int = option(48, Number(2, integer=True), "Bins of ple per column.")
 

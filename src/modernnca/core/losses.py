@@ -43,6 +43,23 @@ def squared_error(votes: Tensor, targets: Tensor) -> Tensor:
     return (votes - targets).square().sum(1)
 
 
+def log_loss_gradient(votes: Tensor, targets: Tensor) -> Tensor:
+    """The gradient of `log_loss` by the votes (B, V)."""
+    return -targets / (votes + FLOOR)
+
+
+def squared_error_gradient(votes: Tensor, targets: Tensor) -> Tensor:
+    """The gradient of `squared_error` by the votes (B, V)."""
+    return 2 * (votes - targets)
+
+
+# Those that are known; others are left to autograd.
+GRADIENTS: dict[VoteLoss, VoteLoss] = {
+    log_loss: log_loss_gradient,
+    squared_error: squared_error_gradient,
+}
+
+
 def missed_probability(votes: Tensor, targets: Tensor) -> Tensor:
     """One minus the vote (B, V) for the right class.
 

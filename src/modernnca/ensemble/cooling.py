@@ -6,37 +6,74 @@ too many of them. The factor is found on validation rows, for each network by it
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from modernnca.core.rows import Examples
+from modernnca.core.softnn import Rule, chunks, mask_future
 from modernnca.table.evaluation import Evaluator
 
-_STEP, _MIN_FACTOR = 2**-0.25, 0.1
-MAX_PAIRS = 2**24  # of validation rows and remembered rows: enough, and soon done
+_STEP, _N_FACTORS = 2**-0.25, 14  # down to a tenth
+_N_PAIRS = 2**22  # of validation rows and remembered rows: enough, and soon done
+_MIN_QUERIES, _MAX_QUERIES = 256, 2048
+_N_AT_ONCE = 2**20  # pairs in memory
 
 
-def fit_cooling(votes_at: Callable[[float], np.ndarray], evaluate: Evaluator) -> float:
+def n_cooling_queries(n_rows: int) -> int:
+    """How many validation rows to ask where so many rows are remembered."""
+    return min(max(_N_PAIRS // max(n_rows, 1), _MIN_QUERIES), _MAX_QUERIES)
+
+
+def votes_at_factors(
+    query: Tensor, keys: Tensor, train: Examples, rule: Rule, time: Tensor | None
+) -> list[np.ndarray]:
+    """The votes (B, V) at each factor of the temperature; distances are found once.
+
+    Args:
+        query: (B, D) embedded validation rows.
+        keys: (M, D) embedded rows of `train`, which vote.
+        time: (B,) ranks in time of the queries; later rows do not vote.
+    """
+    found: list[list[Tensor]] = [[] for _ in range(_N_FACTORS)]
+    values = train.values.T.contiguous()  # (V, M): fast products
+    for some in chunks(len(query), len(keys), _N_AT_ONCE):
+        distances = rule.distance(query[some], keys)
+        mask = None
+        if train.rows.time is not None and time is not None:
+            mask = mask_future(None, time[some], train.rows.time)[0]
+        for place, votes in enumerate(found):
+            temperature = rule.temperature * _STEP**place
+            cooled = rule._replace(temperature=temperature)
+            scores = cooled.scores(distances, train.log_weights, mask)
+            votes.append((values @ scores.softmax(1).T).T)
+    return [torch.cat(votes).double().cpu().numpy() for votes in found]
+
+
+def fit_cooling(votes: Sequence[np.ndarray], evaluate: Evaluator) -> float:
     """The factor of the temperature, at most 1, under which votes have the least loss.
 
     Args:
-        votes_at: the votes (B, V) for the validation rows at a factor.
+        votes: the votes (B, V) for the validation rows at each factor, from 1 down; the
+            search ends where the loss no longer falls.
         evaluate: their loss.
 
     >>> from modernnca.table.targets import RegressionTarget
     >>> target = RegressionTarget().fit([0, 1])
     >>> evaluate = Evaluator(np.array([0.0, 1]), None, target, "rmse")
-    >>> votes = lambda factor: np.array([[-1.0], [1.0]]) * (1.5 - factor)
+    >>> votes = [np.array([[-1.0], [1.0]]) * (1.5 - _STEP**i) for i in range(8)]
     >>> round(fit_cooling(votes, evaluate), 2)
     0.5
     """
-    best, loss = 1.0, evaluate.loss(votes_at(1.0))
-    while (factor := best * _STEP) >= _MIN_FACTOR:
-        new = evaluate.loss(votes_at(factor))
+    best, loss = 0, evaluate.loss(votes[0])
+    for place, cooler in enumerate(votes[1:], start=1):
+        new = evaluate.loss(cooler)
         if not new < loss:
             break
-        best, loss = factor, new
-    return best
+        best, loss = place, new
+    return float(_STEP**best)
 
 
 def rescaled_cooling(factor: float, n_rows: int, n_before: int, n_now: int) -> float:

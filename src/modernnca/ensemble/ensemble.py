@@ -12,7 +12,7 @@ from torch import Tensor
 from modernnca._named import named
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Votes, chunks
-from modernnca.core.stacked_networks import StackedNetworks, can_stack
+from modernnca.core.network_stack import NetworkStack, can_stack
 from modernnca.ensemble.combine import Combiner
 from modernnca.ensemble.member import MEMBER_KINDS, Member, Remembered
 from modernnca.ensemble.network_member import NetworkMember
@@ -75,13 +75,13 @@ class Ensemble:
         ]
 
     @cached_property
-    def _stacked(self) -> StackedNetworks | None:
+    def _stacked(self) -> NetworkStack | None:
         """The networks, to be evaluated together; None if they differ too much."""
         members = [m for m in self.members if isinstance(m, NetworkMember)]
         networks = [member.network_ for member in members]
         if len(networks) < 2 or not can_stack(networks):
             return None
-        return StackedNetworks(networks)
+        return NetworkStack(networks)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in vars(self).items() if name != "_stacked"}

@@ -66,9 +66,14 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "led to their best; 0 does not.",
     )
     finetune_max_sampled: float = option(
-        3072,
+        1024,
         Number(1, integer=True, also=(float("inf"),)),
         "The most rows drawn to vote on a batch in fine-tuning.",
+    )
+    finetune_batch_size: int = option(
+        1024,
+        COUNT,
+        "Rows in a step of fine-tuning, at most an eighth of all.",
     )
     cooling: bool = option(
         True,

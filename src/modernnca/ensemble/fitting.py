@@ -13,7 +13,13 @@ from modernnca.ensemble.baselines import default_baselines
 from modernnca.ensemble.calibration import Calibration, fit_calibration
 from modernnca.ensemble.combine import Combiner, fit_combiner
 from modernnca.ensemble.ensemble import Ensemble
+from modernnca.ensemble.joint_training import (
+    finetune_together,
+    fit_together,
+    group_members,
+)
 from modernnca.ensemble.member import Member
+from modernnca.ensemble.network_member import NetworkMember
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.run import Run
 from modernnca.ensemble.side_by_side import n_at_once, one_at_a_time, side_by_side
@@ -22,7 +28,7 @@ from modernnca.table.raw_examples import RawExamples, concatenate_raw
 from modernnca.table.targets import ClassificationTarget
 from modernnca.train.loop import History
 
-_MAX_COMBINED_ROWS = 8192  # enough to learn weights and a calibration
+_MAX_COMBINED_ROWS = 2048  # enough to learn weights and a calibration
 _MAX_BASELINE_ROWS = 2048  # enough to compare an ensemble with baselines
 
 
@@ -59,24 +65,48 @@ def fit_members(
     valid_rows = None if valid is None else _as_validated(valid.encoded, run)
     if valid is not None and run.config.refit == "full":  # which takes as long again
         run = run.but(budget=run.budget.part(0, 2))
-    n_timed = max(1, sum(not each.auxiliary for each in prototypes))
-    n_together = n_at_once(n_timed, run.device)
     run = run.but(callbacks=one_at_a_time(run.callbacks))
+    groups = group_members(prototypes, run)
+    runs = _runs_of_groups(groups, prototypes, run)
 
-    def fit_one(number: int) -> Trained | None:
-        prototype = prototypes[number]
-        if number and run.budget.interrupted and not prototype.auxiliary:
-            return None
-        member = copy.deepcopy(prototype)
-        part = run.for_member(number, n_timed, n_together)
-        history = member.fit(rows, valid_rows, part)
-        return Trained(prototype, member, history)
+    def fit_group(turn: int) -> list[Trained]:
+        kept = [prototypes[number] for number in groups[turn]]
+        if turn and run.budget.interrupted and not kept[0].auxiliary:
+            return []
+        members = [copy.deepcopy(prototype) for prototype in kept]
+        networks = [each for each in members if isinstance(each, NetworkMember)]
+        if len(networks) > 1:
+            histories = fit_together(networks, rows, valid_rows, runs[turn])
+        else:
+            histories = [members[0].fit(rows, valid_rows, runs[turn][0])]
+        return list(map(Trained, kept, members, histories))
 
-    tasks = [partial(fit_one, number) for number in range(len(prototypes))]
+    tasks = [partial(fit_group, turn) for turn in range(len(groups))]
     found = side_by_side(tasks, run.device, stop=run.budget.interrupt)
-    trained = [each for each in found if each is not None]
+    by_number = {
+        number: each
+        for numbers, group in zip(groups, found, strict=True)
+        for number, each in zip(numbers, group, strict=False)
+    }
+    trained = [by_number[number] for number in sorted(by_number)]
     useful = [each for each in trained if not _learned_nothing(each.history)]
     return useful if any(not each.prototype.auxiliary for each in useful) else trained
+
+
+def _runs_of_groups(
+    groups: list[list[int]], members: Sequence[Member], run: Run
+) -> list[list[Run]]:
+    """The run as each member sees it; each group has an equal part of the time."""
+    timed = [group for group in groups if not members[group[0]].auxiliary]
+    n_together = n_at_once(len(timed), run.device)
+    n_rounds = -(-max(1, len(timed)) // n_together)
+    n_members = max(1, sum(not member.auxiliary for member in members))
+    found = []
+    for turn, group in enumerate(groups):
+        budget = run.budget.part(min(turn // n_together, n_rounds - 1), n_rounds)
+        part = run.but(budget=budget, n_members=n_members)
+        found.append([part.but(number=number) for number in group])
+    return found
 
 
 def _learned_nothing(history: History) -> bool:
@@ -178,16 +208,21 @@ def finish(
 
 def _finetune(members: list[Member], rows: Examples, run: Run) -> None:
     """Fine-tune each member on all rows, until the user interrupts."""
-    n_timed = max(1, sum(not member.auxiliary for member in members))
-    n_together = n_at_once(n_timed, run.device)
     run = run.but(callbacks=one_at_a_time(run.callbacks))
+    groups = group_members(members, run)
+    runs = _runs_of_groups(groups, members, run)
 
-    def finetune_one(number: int) -> None:
-        if not run.budget.interrupted:
-            part = run.for_member(number, n_timed, n_together)
-            members[number].finetune(rows, part)
+    def finetune_group(turn: int) -> None:
+        if run.budget.interrupted:
+            return
+        group = [members[number] for number in groups[turn]]
+        networks = [each for each in group if isinstance(each, NetworkMember)]
+        if len(networks) > 1:
+            finetune_together(networks, rows, runs[turn])
+        else:
+            group[0].finetune(rows, runs[turn][0])
 
-    tasks = [partial(finetune_one, number) for number in range(len(members))]
+    tasks = [partial(finetune_group, turn) for turn in range(len(groups))]
     side_by_side(tasks, run.device, stop=run.budget.interrupt)
 
 

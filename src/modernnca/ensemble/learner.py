@@ -11,6 +11,7 @@ from modernnca._config import COUNT, FLAG, FRACTION, Number, OneOf, option
 from modernnca.core.distances import DISTANCES
 from modernnca.core.losses import LOSSES
 from modernnca.core.network import Network, NetworkConfig, embed_rows
+from modernnca.core.network_stack import NetworkStack
 from modernnca.core.rows import Examples
 from modernnca.core.samplers import (
     SAMPLERS,
@@ -107,6 +108,8 @@ class NeighborLearner:
     """Learn an embedding in which the neighbors of a row vote for its target.
 
     Args:
+        network: one, or several that learn together from the same batches; the loss is
+            then the sum of theirs, and nothing is validated.
         train: the rows that are learned from and that vote.
         valid: the validation rows; None: each row of `train`, by leave-one-out votes.
         evaluate: from votes (B, V) for the validation rows to a score (higher is
@@ -115,7 +118,7 @@ class NeighborLearner:
 
     def __init__(
         self,
-        network: Network,
+        network: Network | NetworkStack,
         train: Examples,
         valid: Examples | None,
         *,
@@ -243,6 +246,7 @@ class NeighborLearner:
             counted = (~alone).to(points.dtype)
             weights = counted if weights is None else weights * counted
         log_weights = train.log_weights
+        assert isinstance(self.module, Network)
         rule = self._config.training_rule(self.module)
         scores = rule.scores(
             rule.distance(points[: len(batch)], points),
@@ -261,7 +265,7 @@ class NeighborLearner:
         return (losses * weights).sum() / weights.sum().clamp_min(1e-30)
 
     def _embed(self, index: Tensor) -> Tensor:
-        """Embed training rows (M,), with a gradient: (M, D)."""
+        """Embed training rows (M,), with a gradient: (M, D), or (G, M, D)."""
         # PAPER: the public code passes the batch and the sampled rows through BatchNorm
         # one after the other, so that one row has two embeddings and the running
         # statistics move twice a step. We pass them together: one row, one embedding.
@@ -282,6 +286,7 @@ class NeighborLearner:
     def validate(self) -> tuple[float, float]:
         """A score (higher is better) and a loss of the validation rows' predictions."""
         train, valid = self._train, self._valid
+        assert isinstance(self.module, Network)
         keys = self._embed_train()
         rule = self._config.prediction_rule(self.module)
         geometry = geometry_of(rule)
@@ -322,6 +327,7 @@ class NeighborLearner:
 
     def _embed_all(self, examples: Examples, cells: Callable[[], Cells]) -> Tensor:
         """Embed all rows of some examples, without a gradient: (N, D)."""
+        assert isinstance(self.module, Network)
         if self._knots is None:
             return embed_rows(self.module, examples.rows)
         return embed_cells(self.module, examples.rows, self._knots, cells())

@@ -1,6 +1,7 @@
 """A network as a member: it learns an embedding, in which remembered rows vote."""
 
 import copy
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,12 @@ from modernnca.core.network import InputShape, Network, embed_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
 from modernnca.ensemble.checkpoint import Checkpoint, fingerprint
-from modernnca.ensemble.cooling import MAX_PAIRS, fit_cooling, rescaled_cooling
+from modernnca.ensemble.cooling import (
+    fit_cooling,
+    n_cooling_queries,
+    rescaled_cooling,
+    votes_at_factors,
+)
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.ensemble_config import EnsembleConfig
 from modernnca.ensemble.forest_member import shared_forest
@@ -26,6 +32,7 @@ from modernnca.train.loop import History, train
 
 _MIN_FINETUNING = 2  # epochs
 _FINAL_RATE = 0.05  # of the learning rate, at the end of fine-tuning
+_FINETUNING_RATE = 0.5  # of the learning rate, after a schedule that ended at a low one
 
 
 class NetworkMember(EmbeddingMember):
@@ -41,7 +48,7 @@ class NetworkMember(EmbeddingMember):
     """
 
     kind = "network"
-    config_: MethodConfig
+    config_: EnsembleConfig
     cooling_: float = 1.0  # the factor of the temperature in prediction
 
     def __init__(
@@ -68,7 +75,14 @@ class NetworkMember(EmbeddingMember):
         return own
 
     def fit(self, train: Examples, valid: Examples | None, run: Run) -> History:
-        """Train a network, stopping early by the validation rows."""
+        """Train a network; with a finite patience, the validation rows can stop it."""
+        generators = self.start(train, run)
+        self.history_ = self._train(train, valid, self.config_, run, generators)
+        self.settle(train, valid, run)
+        return self.history_
+
+    def start(self, train: Examples, run: Run) -> Generators:
+        """Make the network that is to be trained; returns its random generators."""
         config, generators = self.configure(run.config), run.generators()
         network = Network(config, run.shape, generators.module).to(run.device)
         network.prepare(train.rows.numbers)
@@ -80,53 +94,70 @@ class NetworkMember(EmbeddingMember):
             n_epochs = max(1, round(run.n_steps / config.n_batches(train.n_rows)))
             config = config.updated({"max_epochs": n_epochs})
         self.network_, self.config_ = network, config
-        self.history_ = self._train(train, valid, config, run, generators)
+        return generators
+
+    def settle(self, train: Examples, valid: Examples | None, run: Run) -> None:
+        """Learn from the validation rows what the trained network is to do."""
+        config = self.config_
         self.n_steps_ = self.history_.best_epoch * config.n_batches(train.n_rows)
         if config.cooling and valid is not None and isinstance(run.evaluate, Evaluator):
             self.cooling_ = self._fit_cooling(train, valid, run.evaluate)
-        return self.history_
 
     def _fit_cooling(
         self, train: Examples, valid: Examples, evaluate: Evaluator
     ) -> float:
         """Find the temperature for a memory of all training rows."""
-        n_valid = min(valid.n_rows, max(1, MAX_PAIRS // train.n_rows))
-        some = np.arange(0, valid.n_rows, -(-valid.n_rows // n_valid))
+        n_asked = min(valid.n_rows, n_cooling_queries(train.n_rows))
+        some = np.arange(0, valid.n_rows, -(-valid.n_rows // n_asked))
         query = valid.take(torch.from_numpy(some).to(valid.values.device)).rows
-        keys, queries = self.embed(train.rows), self.embed(query)
-        memory = self.memory_of(keys, Remembered.of(train))
-        rule = memory.rule
-
-        def votes_at(factor: float) -> np.ndarray:
-            memory.rule = rule._replace(temperature=rule.temperature * factor)
-            votes: Tensor = memory.vote(queries, query.time).mean
-            return votes.double().cpu().numpy()
-
-        return fit_cooling(votes_at, evaluate.take(some))
+        with torch.no_grad():
+            votes = votes_at_factors(
+                self.embed(query),
+                self.embed(train.rows),
+                train,
+                self.rule(),
+                query.time,
+            )
+        return fit_cooling(votes, evaluate.take(some))
 
     def finetune(self, rows: Examples, run: Run) -> None:
         """Learn on from all rows, at a falling rate, for a share of the epochs."""
         if self.history_.ended == "callback":  # it was told to stop
             return
-        config = self.configure(run.config)
-        n_epochs = round(config.finetune * self.history_.best_epoch)
-        changes: dict[str, Any] = {"max_epochs": max(n_epochs, _MIN_FINETUNING)}
-        config = config.updated({**changes, "final_rate": _FINAL_RATE})
-        # More rows vote, as they do in prediction: where rows lie dense, the last
-        # details are learned only so (docs/performance.md).
-        before = config
-        sampled: dict[str, Any] = {"max_sampled": config.finetune_max_sampled}
-        if config.sampler == "batch":
-            sampled["sampler"] = "random"
-        config = config.updated(sampled)
+        config = self.finetuning_config(rows, run)
         start = copy.deepcopy(self.network_.state_dict())
         run = run.but(evaluate=None, stage="finetune")
         history = self._train(rows, None, config, run, run.generators())
-        if not history.best_epoch:  # there was no time for one
+        if history.best_epoch:
+            self.settle_finetuned(rows, config)
+        else:  # there was no time for one
             self.network_.load_state_dict(start)
-            return
+
+    def finetuning_config(self, rows: Examples, run: Run) -> EnsembleConfig:
+        """The options of fine-tuning.
+
+        More rows vote than before, as they do in prediction: where rows lie dense, the
+        last details are learned only so (docs/performance.md).
+        """
+        config = self.configure(run.config)
+        n_epochs = round(config.finetune * self.history_.best_epoch)
+        changes: dict[str, Any] = {
+            "max_epochs": max(n_epochs, _MIN_FINETUNING),
+            "final_rate": _FINAL_RATE,
+            "max_sampled": config.finetune_max_sampled,
+            "batch_size": max(32, min(config.finetune_batch_size, rows.n_rows // 8)),
+        }
+        if config.final_rate < 1:  # it ended at a low rate
+            changes["learning_rate"] = _FINETUNING_RATE * config.learning_rate
+        if config.sampler == "batch":
+            changes["sampler"] = "random"
+        return config.updated(changes)
+
+    def settle_finetuned(self, rows: Examples, config: EnsembleConfig) -> None:
+        """Adjust what was learned from validation rows before fine-tuning."""
+        before = self.config_.n_voters(rows)
         self.cooling_ = rescaled_cooling(
-            self.cooling_, rows.n_rows, before.n_voters(rows), config.n_voters(rows)
+            self.cooling_, rows.n_rows, before, config.n_voters(rows)
         )
 
     def _train(
@@ -140,12 +171,15 @@ class NetworkMember(EmbeddingMember):
         """Train the network; where an earlier fit was interrupted, resume it."""
         network = self.network_.requires_grad_(True)
         network.draw_dropout_from(generators.device)
+        # A fixed schedule needs no validation, except for callbacks to see.
+        seen = math.isfinite(config.patience) or bool(run.callbacks)
+        evaluate = run.evaluate if seen else None
         learner = NeighborLearner(
             network,
             rows,
             valid,
             config=config,
-            evaluate=run.evaluate,
+            evaluate=evaluate,
             generators=generators,
         )
         resume, keep = None, None
@@ -163,7 +197,8 @@ class NetworkMember(EmbeddingMember):
                 learner,
                 config,
                 generators,
-                validated=run.evaluate is not None,
+                validated=evaluate is not None,
+                select=math.isfinite(config.patience),
                 budget=run.budget,
                 callbacks=[*bar, *run.callbacks],
                 resume=resume,
@@ -211,7 +246,8 @@ class NetworkMember(EmbeddingMember):
             network = Network(config, InputShape(*state["shape"]))
         network.load_state_dict(state["weights"], assign=True)
         new.network_ = network.to(device).eval().requires_grad_(False)
-        new.config_, new.cooling_ = config, float(state["cooling"])
+        new.config_ = EnsembleConfig(**state["config"])
+        new.cooling_ = float(state["cooling"])
         if state["keys"].shape[1:] != (network.config.dim,):
             raise ValueError(f"embeddings have the shape {tuple(state['keys'].shape)}.")
         return new

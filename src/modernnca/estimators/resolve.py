@@ -1,5 +1,6 @@
 """Resolve a config: the only place where None becomes a value."""
 
+import math
 import warnings
 from typing import Any
 
@@ -16,7 +17,9 @@ from modernnca.table.metrics import METRICS
 from modernnca.table.targets import Task
 
 _METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "rmse"}
-_MIN_BATCH, _MAX_BATCH = 32, 1024
+_MIN_BATCH, _MAX_BATCH = 32, 256
+_N_STEPS = 1000  # of a schedule, within these bounds
+_MIN_EPOCHS, _MAX_EPOCHS, _EPOCHS_OF_PATIENCE = 16, 60, 200
 # What the options of a time column may be without one.
 _WITHOUT_TIME = {
     "time_features": "column",
@@ -91,6 +94,8 @@ def resolve(
     if config.batch_size is None or config.optimizer == "lbfgs":
         size = _batch_size(n_rows, config)
         config = config.updated({"batch_size": size})
+    if config.max_epochs is None:
+        config = config.updated({"max_epochs": _n_epochs(n_rows, config)})
     _check_task(config, task)
     _check_time(config, options)
     return preset, config
@@ -104,6 +109,14 @@ def _batch_size(n_rows: int, config: ModernNCAConfig) -> int:
     if config.optimizer == "lbfgs":
         return n_rows
     return min(max(n_rows // 8, _MIN_BATCH), _MAX_BATCH)
+
+
+def _n_epochs(n_rows: int, config: ModernNCAConfig) -> int:
+    """How long to train: so many steps, but neither too few epochs nor too many."""
+    if math.isfinite(config.patience):
+        return _EPOCHS_OF_PATIENCE
+    n_epochs = round(_N_STEPS * config.batch_size / max(n_rows, 1))
+    return min(max(n_epochs, _MIN_EPOCHS), _MAX_EPOCHS)
 
 
 def _check_task(config: ModernNCAConfig, task: Task) -> None:

@@ -16,12 +16,13 @@ This file knows the distances that follow from inner products; `ensemble.learner
 the plain way for the others. The tests hold the one to the other.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from modernnca.core.losses import VoteLoss
+from modernnca.core.losses import GRADIENTS, VoteLoss
 from modernnca.kernels.geometry import Geometry
 from modernnca.kernels.vote_kernels import (
     split_points,
@@ -32,6 +33,8 @@ from modernnca.kernels.vote_kernels import (
 )
 
 MIN_SCORE = -60.0  # relative to the nearest key; see `_pair_gradient`
+# On a CPU 2^x takes half as long as e^x, so there distances are in units of ln 2.
+LN2 = math.log(2.0)
 _N_FOR_CENTER = 1024  # rows are enough to estimate the center
 # Two different points are at least this far apart, squared: where all points coincide,
 # a distance of zero would divide zero by zero in the gradient.
@@ -59,14 +62,17 @@ def fused_loss(
 ) -> Tensor:
     """The mean loss of the queries among `points` (M, D), to be differentiated once.
 
-    `n_at_once` queries are processed at a time; the memory is that times M.
+    With points (G, M, D) and temperatures (G,) of several networks it is the sum of
+    their losses, so that each has its own gradient. `n_at_once` queries are processed
+    at a time; the memory is that times M.
     """
     if n_at_once is None:
         # Measured on one core: large chunks cost fewer calls, and little cache.
+        n_keys = points.shape[-2]
         if points.device.type == "cpu":
-            n_at_once = min(512, max(16, 2**20 // len(points)))
+            n_at_once = min(512, max(16, 2**20 // n_keys))
         else:
-            n_at_once = min(1024, max(128, 2**22 // len(points)))
+            n_at_once = min(1024, max(128, 2**22 // n_keys))
     loss: Tensor = _FusedLoss.apply(
         geometry.prepare(points, None),
         temperature,
@@ -80,8 +86,25 @@ def fused_loss(
 
 class _FusedLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> Tensor:
-        loss, *gradients = _loss_and_gradients(*arguments)
+    def forward(
+        ctx: Any,
+        points: Tensor,
+        temperature: Tensor,
+        batch: Batch,
+        geometry: Geometry,
+        vote_loss: VoteLoss,
+        n_at_once: int,
+    ) -> Tensor:
+        head = _make_head(batch, points, geometry, vote_loss)
+        if points.dim() == 2:
+            loss, *gradients = _loss_and_gradients(points, temperature, head, n_at_once)
+        else:
+            parts = [
+                _loss_and_gradients(own, own_temperature, head, n_at_once)
+                for own, own_temperature in zip(points, temperature, strict=True)
+            ]
+            loss = torch.stack([part[0] for part in parts]).sum()
+            gradients = [torch.stack([part[i] for part in parts]) for i in (1, 2)]
         ctx.save_for_backward(*gradients)
         return loss
 
@@ -96,15 +119,10 @@ class _FusedLoss(torch.autograd.Function):
         return (of_points, of_temperature * gradient, None, None, None, None)
 
 
-def _loss_and_gradients(
-    points: Tensor,
-    temperature: Tensor,
-    batch: Batch,
-    geometry: Geometry,
-    vote_loss: VoteLoss,
-    n_at_once: int,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The loss, and its gradients by points (M, D) and by temperature."""
+def _make_head(
+    batch: Batch, points: Tensor, geometry: Geometry, vote_loss: VoteLoss
+) -> "_Head":
+    """What the losses of all networks share."""
     values = torch.nn.functional.pad(batch.values, (0, 1), value=1.0)  # (M, V + 1)
     if batch.key_weights is not None:
         values = values * batch.key_weights[:, None]
@@ -112,16 +130,25 @@ def _loss_and_gradients(
         weights = points.new_full((batch.n_queries,), 1 / batch.n_queries)
     else:
         weights = batch.query_weights / batch.query_weights.sum()
-    head = _Head(geometry, vote_loss, batch.targets, values, weights)
-    if supported(points, values.shape[1]):
+    # Products with few columns are eight times as fast along rows of the transpose.
+    transposed = values.T.contiguous()
+    return _Head(geometry, vote_loss, batch.targets, values, transposed, weights)
+
+
+def _loss_and_gradients(
+    points: Tensor, temperature: Tensor, head: "_Head", n_at_once: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The loss, and its gradients by points (M, D) and by temperature."""
+    geometry = head.geometry
+    if supported(points, head.values.shape[1]):
         loss, gradient, score_sum = _by_kernels(points, 1 / temperature, head)
         return loss, gradient, score_sum / temperature
     # Scaled points have scaled distances: no pass over the pairs for the temperature.
-    scale = 1 / temperature if geometry.root else temperature.rsqrt()
+    inverse = 1 / (temperature.to(points.dtype) * LN2)
+    scale = inverse if geometry.root else inverse.sqrt()
     loss, gradient, score_sum = _by_chunks(points, scale, head, n_at_once)
-    if geometry.norms and not geometry.root:
-        scale = 2 * scale
-    return loss, gradient.mul_(scale), score_sum / temperature
+    scale = scale * (2 * LN2 if geometry.norms and not geometry.root else LN2)
+    return loss, gradient.mul_(scale), score_sum * (LN2 / temperature)
 
 
 class _Head(NamedTuple):
@@ -131,6 +158,7 @@ class _Head(NamedTuple):
     vote_loss: VoteLoss
     targets: Tensor  # (B, V)
     values: Tensor  # (M, V + 1) values and ones, times the weights of the keys
+    transposed: Tensor  # (V + 1, M) the same
     weights: Tensor  # (B,) of the queries in the loss, out of 1
 
     def loss(self, sums: Tensor, some: slice) -> tuple[Tensor, Tensor]:
@@ -252,10 +280,10 @@ def _pair_gradient(
     u[:, some].fill_diagonal_(torch.inf)  # no row votes on itself
     # Denormal weights would slow a CPU down several times over (adult: from 2.3 s an
     # epoch to 6 s as distances grow); e^-60 of the nearest row's weight is negligible.
-    torch.sub(u.amin(1, keepdim=True), u, out=p).clamp_min_(MIN_SCORE).exp_()
+    torch.sub(u.amin(1, keepdim=True), u, out=p).clamp_min_(MIN_SCORE / LN2).exp2_()
     p[:, some].fill_diagonal_(0.0)
-    loss, of_values = head.loss(p @ head.values, some)
-    torch.mm(of_values, head.values.T, out=h).mul_(p)
+    loss, of_values = head.loss((head.transposed @ p.T).T, some)
+    torch.mm(of_values, head.transposed, out=h).mul_(p)
     if head.geometry.root:
         u[:, some].fill_diagonal_(1.0)  # where h is 0
         h.div_(u)
@@ -265,7 +293,9 @@ def _pair_gradient(
 def _loss_of_votes(
     vote_loss: VoteLoss, votes: Tensor, targets: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The loss of each query, and its gradient by the votes (b, V), by autograd."""
+    """The loss of each query, and its gradient by the votes (b, V)."""
+    if vote_loss in GRADIENTS:
+        return vote_loss(votes, targets), GRADIENTS[vote_loss](votes, targets)
     with torch.enable_grad():
         votes = votes.detach().requires_grad_()
         losses = vote_loss(votes, targets)

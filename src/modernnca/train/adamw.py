@@ -20,8 +20,9 @@ from torch import Tensor
 
 _N_AT_ONCE = 1024  # numbers that one program of the kernel updates
 _EPS = 1e-8
-# The coefficients of five steps that bring all singular values near 1.
-_NEWTON_SCHULZ, _N_ITERATIONS = (3.4445, -4.7750, 2.0315), 5
+# The coefficients of steps that bring singular values near 1. Three steps do what five
+# do, except for values below 0.02 of the largest, at three fifths of the time.
+_NEWTON_SCHULZ, _N_ITERATIONS = (3.4445, -4.7750, 2.0315), 3
 _MUON_RATE = 3.0  # an orthogonal matrix is a small step: times the learning rate
 
 if importlib.util.find_spec("triton") is not None:
@@ -131,7 +132,10 @@ class AdamW:
             self.defaults["betas"],
             self._rate_and_decay(number),
         )
-        n_steps = self.n_steps.item() if self.device.type == "cpu" else self.n_steps
+        if self.device.type == "cpu":
+            self._update_fused(parameters, gradients, moments, squares, rate, decay)
+            return
+        n_steps = self.n_steps
         # The averages begin at zero and are too small at first.
         correction1, correction2 = 1 - beta1**n_steps, (1 - beta2**n_steps) ** 0.5
         torch._foreach_lerp_(moments, gradients, 1 - beta1)
@@ -144,6 +148,33 @@ class AdamW:
         torch._foreach_mul_(steps, rate / correction1)
         torch._foreach_mul_(parameters, 1 - rate * decay)
         torch._foreach_sub_(parameters, steps)
+
+    def _update_fused(
+        self,
+        parameters: list[Tensor],
+        gradients: list[Tensor],
+        moments: list[Tensor],
+        squares: list[Tensor],
+        rate: float,
+        decay: float,
+    ) -> None:
+        """AdamW with torch's fused operation: one pass over each parameter."""
+        beta1, beta2 = self.defaults["betas"]
+        torch._fused_adamw_(
+            parameters,
+            gradients,
+            moments,
+            squares,
+            [],
+            [self.n_steps] * len(parameters),
+            amsgrad=False,
+            lr=rate,
+            beta1=beta1,
+            beta2=beta2,
+            weight_decay=decay,
+            eps=_EPS,
+            maximize=False,
+        )
 
     def _update_by_kernel(self, used: list[int], number: int) -> None:
         """AdamW with one kernel launch for each parameter."""
@@ -169,7 +200,7 @@ class AdamW:
         torch._foreach_lerp_(moments, gradients, 1 - self.defaults["betas"][0])
         torch._foreach_mul_(parameters, 1 - rate * decay)
         for parameter, step in zip(parameters, orthogonalize(moments), strict=True):
-            n_out, n_in = parameter.shape
+            n_out, n_in = parameter.shape[-2:]
             scale = _MUON_RATE * max(1.0, n_in / n_out) ** 0.5
             parameter.sub_(step * (rate * scale))
 
@@ -208,23 +239,27 @@ class AdamW:
 def orthogonalize(matrices: Sequence[Tensor]) -> list[Tensor]:
     """Bring all singular values of the matrices near 1, by Newton-Schulz iterations.
 
-    Matrices of one shape, or its transpose, are multiplied together.
+    Matrices of one shape, or its transpose, are multiplied together. One may as well be
+    a stack of matrices, (n, out, in).
 
     >>> found = orthogonalize([torch.diag(torch.tensor([1.0, 5.0]))])[0]
     >>> bool((found.diag() - 1).abs().max() < 0.35)
     True
     """
-    wide = [m if m.shape[0] <= m.shape[1] else m.T for m in matrices]
+    wide = [m if m.shape[-2] <= m.shape[-1] else m.mT for m in matrices]
     found: list[Tensor] = list(matrices)
-    for shape in dict.fromkeys(m.shape for m in wide):
-        places = [i for i, m in enumerate(wide) if m.shape == shape]
-        x = torch.stack([wide[i] for i in places])  # (n, out, in)
+    for shape in dict.fromkeys(m.shape[-2:] for m in wide):
+        places = [i for i, m in enumerate(wide) if m.shape[-2:] == shape]
+        parts = [wide[i].reshape(-1, *shape) for i in places]
+        x = torch.cat(parts)  # (n, out, in)
         x = x / (torch.linalg.matrix_norm(x, keepdim=True) + math.sqrt(_EPS) / 1e3)
         a, b, c = _NEWTON_SCHULZ
         for _ in range(_N_ITERATIONS):
             product = x @ x.mT
             x = a * x + (b * product + c * (product @ product)) @ x
-        for place, result in zip(places, x, strict=True):
-            same = matrices[place].shape == shape
-            found[place] = result if same else result.T
+        results = x.split([len(part) for part in parts])
+        for place, result in zip(places, results, strict=True):
+            same = matrices[place].shape[-2:] == shape
+            result = result if same else result.mT
+            found[place] = result.reshape(matrices[place].shape)
     return found

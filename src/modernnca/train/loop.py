@@ -75,11 +75,16 @@ class TrainingConfig(Config):
     batch_size: int = option(
         None, COUNT, "Rows in a step; None chooses by the number of rows."
     )
-    max_epochs: int = option(200, COUNT, "The most epochs.")
+    max_epochs: int = option(
+        None,
+        COUNT,
+        "The most epochs; None chooses by the number of rows, or 200 with a patience.",
+    )
     patience: float = option(
-        5,
+        math.inf,
         Number(0, integer=True, also=(math.inf,)),
-        "Epochs without a better score before training stops; inf never stops.",
+        "Epochs without a better score before training stops; inf trains for "
+        "`max_epochs` and keeps the last weights.",
     )
     min_gain: float = option(
         0.003,
@@ -88,7 +93,7 @@ class TrainingConfig(Config):
         "is left to gain.",
     )
     final_rate: float = option(
-        1.0,
+        0.03,
         Number(0),
         "The learning rate changes linearly, over `max_epochs`, to this multiple.",
     )
@@ -178,10 +183,12 @@ class Training:
         generators: Generators,
         *,
         validated: bool = True,
+        select: bool = True,
         budget: Budget | None = None,
     ) -> None:
         self.learner, self.config, self.generators = learner, config, generators
-        self.validated, self.budget = validated, budget or Budget()
+        self.validated, self.select = validated, validated and select
+        self.budget = budget or Budget()
         build = named("optimizer", config.optimizer, OPTIMIZERS)
         self.optimizer = build(
             learner.module, config.learning_rate, config.weight_decay
@@ -227,10 +234,12 @@ class Training:
         """The (score, loss) of the weights, or of their average; whether it is best."""
         number, validated = len(self.epochs) + 1, self.validated
         with nullcontext() if self.average is None else self.average.applied():
-            # Without validation, every epoch counts as better than the one before.
-            result = self.learner.validate() if validated else (float(number), 0.0)
-            is_best = self.best.update(number, result)
-        return result if validated else (math.nan, math.nan), is_best
+            result = self.learner.validate() if validated else (math.nan, math.nan)
+            # Without selection, every epoch counts as better than the one before.
+            is_best = self.best.update(
+                number, result if self.select else (float(number), 0.0)
+            )
+        return result, is_best
 
     def _set_pace(self, progress: float) -> None:
         if hasattr(self.learner, "pace"):
@@ -289,6 +298,7 @@ def train(
     generators: Generators,
     *,
     validated: bool = True,
+    select: bool = True,
     budget: Budget | None = None,
     callbacks: Iterable[Callback] = (),
     resume: dict[str, Any] | None = None,
@@ -298,6 +308,7 @@ def train(
 
     Args:
         validated: False trains for `max_epochs` and keeps the last weights.
+        select: False keeps the last weights, and does not stop early, all the same.
         budget: the time limit, and the interruption.
         callbacks: called with each `Epoch`; one that returns True ends the training.
         resume: what `keep` was given in an earlier run.
@@ -306,7 +317,9 @@ def train(
     An interruption ends the training, not the program: the best weights so far are
     kept, as at every other end.
     """
-    training = Training(learner, config, generators, validated=validated, budget=budget)
+    training = Training(
+        learner, config, generators, validated=validated, select=select, budget=budget
+    )
     if resume is not None:
         training.load_state(resume)
     try:
@@ -333,7 +346,7 @@ def _run(
     spent = training.epochs[-1].seconds if training.epochs else 0.0
     begin = time.monotonic() - spent
     for number in range(len(training.epochs) + 1, config.max_epochs + 1):
-        if training.validated and best.n_since > config.patience:
+        if training.select and best.n_since > config.patience:
             return "patience"
         train_loss = training.run_epoch()
         if (reason := budget.exhausted()) is not None:

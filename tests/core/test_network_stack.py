@@ -5,7 +5,7 @@ import torch
 
 from modernnca.core.network import InputShape, Network, NetworkConfig
 from modernnca.core.rows import Rows
-from modernnca.core.stacked_networks import StackedNetworks, can_stack
+from modernnca.core.network_stack import NetworkStack, can_stack
 
 SIZES = {"dim": 16, "d_block": 8, "column_scales": "learned", "n_frequencies": 5}
 MIXED = [
@@ -59,7 +59,7 @@ def test_together_is_as_alone(shape, common, n_rows):
     ]
     assert can_stack(networks)
     rows = make_rows(n_rows, shape, 99)
-    found = StackedNetworks(networks)(rows)
+    found = NetworkStack(networks)(rows)
     assert found.shape == (len(MIXED), n_rows, 16)
     for one, network in zip(found, networks, strict=True):
         torch.testing.assert_close(one, network(rows), rtol=1e-5, atol=1e-5)
@@ -68,10 +68,10 @@ def test_together_is_as_alone(shape, common, n_rows):
 def test_equal_transforms_are_applied_once():
     shape = InputShape(4, 0, 0)
     networks = [make_network(shape, options, i) for i, options in enumerate(MIXED)]
-    assert len(StackedNetworks(networks)._transforms) == 4  # clipped, two, standard
+    assert len(NetworkStack(networks)._transforms) == 4  # clipped, two, standard
     # A transform that has learned from other rows is another one.
     networks[3].transform.high += 1.0
-    assert len(StackedNetworks(networks)._transforms) == 5
+    assert len(NetworkStack(networks)._transforms) == 5
 
 
 @pytest.mark.parametrize(
