@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         TabConRegressor,
     )
     from modernnca.estimators.persistence import load
-    from modernnca.estimators.presets import PRESETS, choose_preset
+    from modernnca.estimators.presets import PRESETS
     from modernnca.estimators.regressor import ModernNCARegressor
 
 # Where the other names live. They are imported on first use: torch takes seconds to
@@ -49,7 +49,6 @@ _HOMES = {
     "PRESETS": "estimators.presets",
     "TabConClassifier": "estimators.family",
     "TabConRegressor": "estimators.family",
-    "choose_preset": "estimators.presets",
     "load": "estimators.persistence",
 }
 
@@ -73,7 +72,6 @@ __all__ = [
     "TabConRegressor",
     "TableError",
     "__version__",
-    "choose_preset",
     "load",
 ]
 

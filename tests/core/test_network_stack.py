@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from modernnca.core.network import InputShape, Network, NetworkConfig
-from modernnca.core.rows import Rows
 from modernnca.core.network_stack import NetworkStack, can_stack
+from modernnca.core.rows import Rows
 
 SIZES = {"dim": 16, "d_block": 8, "column_scales": "learned", "n_frequencies": 5}
 MIXED = [

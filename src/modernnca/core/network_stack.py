@@ -238,8 +238,9 @@ class _Norm(nn.Module):
         """Change (N, G, D) in the networks that have this part."""
         if len(self.which) == x.shape[1]:
             return self.apply_to(x)
-        changed = self.apply_to(x[:, self.which]).unbind(1)
-        parts = list(x.unbind(1))
+        parts = list(x.unbind(1))  # an index would be copied from the CPU
+        some = torch.stack([parts[place] for place in self.which], 1)
+        changed = self.apply_to(some).unbind(1)
         for place, part in zip(self.which, changed, strict=True):
             parts[place] = part
         return torch.stack(parts, 1)

@@ -52,8 +52,10 @@ def votes_at_factors(
     return [torch.cat(votes).double().cpu().numpy() for votes in found]
 
 
-def fit_cooling(votes: Sequence[np.ndarray], evaluate: Evaluator) -> float:
-    """The factor of the temperature, at most 1, under which votes have the least loss.
+def fit_cooling(
+    votes: Sequence[np.ndarray], evaluate: Evaluator
+) -> tuple[float, float]:
+    """The factor of the temperature, at most 1, of the least loss; and that loss.
 
     Args:
         votes: the votes (B, V) for the validation rows at each factor, from 1 down; the
@@ -64,8 +66,9 @@ def fit_cooling(votes: Sequence[np.ndarray], evaluate: Evaluator) -> float:
     >>> target = RegressionTarget().fit([0, 1])
     >>> evaluate = Evaluator(np.array([0.0, 1]), None, target, "rmse")
     >>> votes = [np.array([[-1.0], [1.0]]) * (1.5 - _STEP**i) for i in range(8)]
-    >>> round(fit_cooling(votes, evaluate), 2)
-    0.5
+    >>> factor, loss = fit_cooling(votes, evaluate)
+    >>> round(factor, 2), round(loss, 2)
+    (0.5, 0.0)
     """
     best, loss = 0, evaluate.loss(votes[0])
     for place, cooler in enumerate(votes[1:], start=1):
@@ -73,7 +76,7 @@ def fit_cooling(votes: Sequence[np.ndarray], evaluate: Evaluator) -> float:
         if not new < loss:
             break
         best, loss = place, new
-    return float(_STEP**best)
+    return float(_STEP**best), float(loss)
 
 
 def rescaled_cooling(factor: float, n_rows: int, n_before: int, n_now: int) -> float:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from modernnca._named import named
+from modernnca.core.network_stack import NetworkStack, can_stack
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Votes, chunks
-from modernnca.core.network_stack import NetworkStack, can_stack
 from modernnca.ensemble.combine import Combiner
 from modernnca.ensemble.member import MEMBER_KINDS, Member, Remembered
 from modernnca.ensemble.network_member import NetworkMember

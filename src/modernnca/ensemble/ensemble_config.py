@@ -59,7 +59,7 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "full (everything is retrained on all rows), none (they stay out).",
     )
     finetune: float = option(
-        0.5,
+        0.3,
         Number(0),
         "Before validation rows are remembered, fine-tune the networks on all rows, at "
         "a learning rate that falls to a twentieth, for this share of the epochs that "
@@ -71,9 +71,15 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "The most rows drawn to vote on a batch in fine-tuning.",
     )
     finetune_batch_size: int = option(
-        1024,
+        512,
         COUNT,
         "Rows in a step of fine-tuning, at most an eighth of all.",
+    )
+    dense_rounds: int = option(
+        3,
+        Number(0, integer=True),
+        "Where rows lie dense, train on for at most so many rounds, with more and more "
+        "sampled rows, as long as that pays (see ensemble.dense_rounds).",
     )
     cooling: bool = option(
         True,

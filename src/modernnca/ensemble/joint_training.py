@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from modernnca.core.network_stack import NetworkStack, can_stack
 from modernnca.core.rows import Examples
+from modernnca.ensemble.dense_rounds import continue_where_dense
 from modernnca.ensemble.ensemble_config import EnsembleConfig
 from modernnca.ensemble.learner import NeighborLearner
 from modernnca.ensemble.member import Member
@@ -56,9 +57,7 @@ def _shared_options(config: EnsembleConfig) -> tuple | None:
     return tuple(str(getattr(config, name)) for name in names)
 
 
-def _split(
-    numbers: list[int], members: Sequence[Member], run: Run
-) -> list[list[int]]:
+def _split(numbers: list[int], members: Sequence[Member], run: Run) -> list[list[int]]:
     if run.device.type != "cpu":
         return [numbers]
 
@@ -87,12 +86,16 @@ def fit_together(
     config = members[0].config_
     history = _train(members, train_rows, config, runs, generators[0])
     if history is None:  # they differ too much, or one of them diverged
-        return [
-            m.fit(train_rows, valid, r) for m, r in zip(members, runs, strict=True)
-        ]
+        return [m.fit(train_rows, valid, r) for m, r in zip(members, runs, strict=True)]
     for member, run in zip(members, runs, strict=True):
         member.history_ = history
         member.settle(train_rows, valid, run)
+
+    def train_on(config: EnsembleConfig) -> bool:
+        more = _train(members, train_rows, config, runs, generators[0])
+        return more is not None and more.best_epoch > 0
+
+    continue_where_dense(members, train_rows, valid, runs, train_on)
     return [history] * len(members)
 
 

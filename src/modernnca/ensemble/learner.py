@@ -54,13 +54,13 @@ class MethodConfig(NetworkConfig):
         "(TabCon); 0 compares the target itself.",
     )
     sampler: str = option(
-        "random", OneOf(SAMPLERS), "How the rows that vote on a batch are drawn."
+        "batch", OneOf(SAMPLERS), "How the rows that vote on a batch are drawn."
     )
     sample_rate: float = option(
         0.5, Number(0, 1, above=True), "The share of rows drawn to vote on a batch."
     )
     max_sampled: float = option(
-        1024,
+        512,
         Number(1, integer=True, also=(float("inf"),)),
         "The most rows drawn to vote on a batch.",
     )

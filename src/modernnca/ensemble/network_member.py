@@ -50,6 +50,7 @@ class NetworkMember(EmbeddingMember):
     kind = "network"
     config_: EnsembleConfig
     cooling_: float = 1.0  # the factor of the temperature in prediction
+    valid_loss_: float = math.nan  # at that temperature
 
     def __init__(
         self, *, depth: float = 1, frequency: float = 1, **options: Any
@@ -101,11 +102,12 @@ class NetworkMember(EmbeddingMember):
         config = self.config_
         self.n_steps_ = self.history_.best_epoch * config.n_batches(train.n_rows)
         if config.cooling and valid is not None and isinstance(run.evaluate, Evaluator):
-            self.cooling_ = self._fit_cooling(train, valid, run.evaluate)
+            found = self._fit_cooling(train, valid, run.evaluate)
+            self.cooling_, self.valid_loss_ = found
 
     def _fit_cooling(
         self, train: Examples, valid: Examples, evaluate: Evaluator
-    ) -> float:
+    ) -> tuple[float, float]:
         """Find the temperature for a memory of all training rows."""
         n_asked = min(valid.n_rows, n_cooling_queries(train.n_rows))
         some = np.arange(0, valid.n_rows, -(-valid.n_rows // n_asked))
@@ -115,7 +117,7 @@ class NetworkMember(EmbeddingMember):
                 self.embed(query),
                 self.embed(train.rows),
                 train,
-                self.rule(),
+                self.config_.prediction_rule(self.network_),
                 query.time,
             )
         return fit_cooling(votes, evaluate.take(some))
@@ -141,10 +143,13 @@ class NetworkMember(EmbeddingMember):
         """
         config = self.configure(run.config)
         n_epochs = round(config.finetune * self.history_.best_epoch)
+        n_sampled = config.finetune_max_sampled
+        if self.config_.sampler == "random":  # maybe more, where rows lie dense
+            n_sampled = max(n_sampled, self.config_.max_sampled)
         changes: dict[str, Any] = {
             "max_epochs": max(n_epochs, _MIN_FINETUNING),
             "final_rate": _FINAL_RATE,
-            "max_sampled": config.finetune_max_sampled,
+            "max_sampled": n_sampled,
             "batch_size": max(32, min(config.finetune_batch_size, rows.n_rows // 8)),
         }
         if config.final_rate < 1:  # it ended at a low rate

@@ -15,8 +15,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
 
     Args:
         preset: "fast", "default", "best"; "paper", the defaults of the paper's public
-            code; "linear", L-NCA; or another name of `modernnca.PRESETS`. None: see
-            `modernnca.choose_preset`; `preset_` tells the choice.
+            code; "linear", L-NCA; or another name of `modernnca.PRESETS`. None:
+            "default".
         members: what votes: a list of `modernnca.ensemble.member.Member` objects, or of
             names of their kinds. None: networks, and a forest where rows are few.
         n_members: how many networks vote, if `members` is None.

@@ -54,7 +54,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
     """Everything but the target. See `ModernNCAClassifier` for the arguments."""
 
     _task: Task
-    _default_preset: str | None = None  # None: see presets.choose_preset
+    _default_preset = "default"
 
     ensemble_: Ensemble
     preparation_: Preparation
@@ -159,7 +159,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         device, budget = choose_device(self.device), Budget(self.time_limit)
         with interruptible(budget):
             data = read_examples(X, y, sample_weight, self.class_weight)
-            preset, config = resolve(self, len(data), device)
+            preset, config = resolve(self, len(data))
             rng = random_state(self.random_state)
             kept, held_out = split(
                 data, eval_set, config, rng, self._task, self.class_weight

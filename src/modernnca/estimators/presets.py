@@ -1,7 +1,5 @@
 """Presets: named configs that mean the same model on every machine."""
 
-import torch
-
 from modernnca._named import named
 from modernnca.estimators.config import ModernNCAConfig
 from modernnca.table.targets import Task
@@ -12,13 +10,14 @@ _DEFAULT = ModernNCAConfig.defaults()
 # One network, for a first look.
 _FAST = _DEFAULT.updated({"n_members": 1, "diversity": "alike", "forest_member": False})
 
-# Eight wider networks that learn from more sampled rows.
+# Eight wider networks that learn from sampled rows, for longer.
 _BEST = _DEFAULT.updated(
     {
         "n_members": 8,
         "dim": 128,
         "d_block": 512,
-        "max_sampled": 8192,
+        "sampler": "random",
+        "max_sampled": 4096,
         "finetune_max_sampled": 8192,
     }
 )
@@ -34,6 +33,7 @@ _PAPER = _DEFAULT.updated(
         "feature_selection": False,
         "n_knots": 0,
         "temperature": 1.0,
+        "sampler": "random",
         "max_sampled": _INF,
         "optimizer": "adamw",
         "learning_rate": 0.01,
@@ -62,6 +62,7 @@ _PAPER = _DEFAULT.updated(
         "combine": "mean",
         "refit": "none",
         "finetune": 0.0,
+        "dense_rounds": 0,
         "cooling": False,
         "calibrate": False,
         "baseline_check": False,
@@ -110,27 +111,14 @@ PRESETS: dict[str, ModernNCAConfig] = {
     "tabcon": _TABCON,
 }
 
-
-# In regression, rows that only vote gain nothing before fine-tuning: every row of a
-# batch asks as well (docs/performance.md).
-_IN_REGRESSION = {"sampler": "batch"}
+# What the modern presets do otherwise in classification: votes for classes want more
+# voters than a batch has, and fewer steps.
+_MODERN = ("default", "fast", "best")
+_IN_CLASSIFICATION = {"sampler": "random"}
 
 
 def preset_for(name: str, task: Task) -> ModernNCAConfig:
     """A preset as it is for a task."""
     config = named("preset", name, PRESETS)
-    modern = task == "regression" and name in ("default", "fast", "best")
-    return config.updated(_IN_REGRESSION) if modern else config
-
-
-def choose_preset(task: Task, device: torch.device) -> str:
-    """What `preset=None` means: it depends on the task and the device.
-
-    On a CUDA GPU, "best" for classification; else "default". In regression more
-    networks gain little.
-
-    >>> choose_preset("classification", torch.device("cpu"))
-    'default'
-    """
-    on_gpu = device.type == "cuda"
-    return "best" if on_gpu and task == "classification" else "default"
+    modern = task == "classification" and name in _MODERN
+    return config.updated(_IN_CLASSIFICATION) if modern else config

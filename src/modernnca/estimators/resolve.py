@@ -5,21 +5,24 @@ import warnings
 from typing import Any
 
 import numpy as np
-import torch
 
 from modernnca._config import POSITIVE, Number
 from modernnca._named import named
 from modernnca.core.losses import LOSSES
 from modernnca.core.samplers import SAMPLERS
 from modernnca.estimators.config import ModernNCAConfig, as_options
-from modernnca.estimators.presets import PRESETS, choose_preset, preset_for
+from modernnca.estimators.presets import PRESETS, preset_for
 from modernnca.table.metrics import METRICS
 from modernnca.table.targets import Task
 
 _METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "rmse"}
 _MIN_BATCH, _MAX_BATCH = 32, 256
-_N_STEPS = 1000  # of a schedule, within these bounds
-_MIN_EPOCHS, _MAX_EPOCHS, _EPOCHS_OF_PATIENCE = 16, 60, 200
+# Steps, least and most epochs of a schedule.
+_SCHEDULES: dict[Task, tuple[int, int, int]] = {
+    "classification": (600, 10, 40),
+    "regression": (1000, 14, 60),
+}
+_EPOCHS_OF_PATIENCE = 200
 # What the options of a time column may be without one.
 _WITHOUT_TIME = {
     "time_features": "column",
@@ -73,9 +76,7 @@ def _same(one: Any, other: Any) -> bool:
     return one is other or bool(np.array_equal(one, other))
 
 
-def resolve(
-    model: Any, n_rows: int, device: torch.device
-) -> tuple[str, ModernNCAConfig]:
+def resolve(model: Any, n_rows: int) -> tuple[str, ModernNCAConfig]:
     """The preset and the config of a model that learns from so many rows.
 
     The preset's values, overridden by those that were given; nothing is left to choose
@@ -84,7 +85,6 @@ def resolve(
     task: Task = model._task
     options = given_options(model)
     preset = model.preset or model._default_preset
-    preset = choose_preset(task, device) if preset is None else preset
     config = preset_for(preset, task).updated(options)
     config.check()
     metric = config.eval_metric
@@ -95,7 +95,7 @@ def resolve(
         size = _batch_size(n_rows, config)
         config = config.updated({"batch_size": size})
     if config.max_epochs is None:
-        config = config.updated({"max_epochs": _n_epochs(n_rows, config)})
+        config = config.updated({"max_epochs": _n_epochs(n_rows, config, task)})
     _check_task(config, task)
     _check_time(config, options)
     return preset, config
@@ -111,12 +111,13 @@ def _batch_size(n_rows: int, config: ModernNCAConfig) -> int:
     return min(max(n_rows // 8, _MIN_BATCH), _MAX_BATCH)
 
 
-def _n_epochs(n_rows: int, config: ModernNCAConfig) -> int:
+def _n_epochs(n_rows: int, config: ModernNCAConfig, task: Task) -> int:
     """How long to train: so many steps, but neither too few epochs nor too many."""
     if math.isfinite(config.patience):
         return _EPOCHS_OF_PATIENCE
-    n_epochs = round(_N_STEPS * config.batch_size / max(n_rows, 1))
-    return min(max(n_epochs, _MIN_EPOCHS), _MAX_EPOCHS)
+    n_steps, least, most = _SCHEDULES[task]
+    n_epochs = round(n_steps * config.batch_size / max(n_rows, 1))
+    return min(max(n_epochs, least), most)
 
 
 def _check_task(config: ModernNCAConfig, task: Task) -> None:

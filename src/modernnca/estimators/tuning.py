@@ -15,7 +15,6 @@ from tqdm.auto import tqdm
 from modernnca._named import named
 from modernnca.ensemble.run import random_state
 from modernnca.estimators.config import ModernNCAConfig
-from modernnca.estimators.device import choose_device
 from modernnca.estimators.resolve import check_arguments, given_options, resolve
 from modernnca.estimators.search_space import space_for
 from modernnca.estimators.validation import split
@@ -108,7 +107,7 @@ def tune_model(
     subject = _subject(model, seed, max_seconds=limit / 2)
     metric = _metric_of(subject, asked.metric)
     whole, valid = _validation_rows(subject, data)
-    preset, config = resolve(subject, len(whole), choose_device(subject.device))
+    preset, config = resolve(subject, len(whole))
     space = _space_of(subject, preset, asked.space)
     with _progress(asked.trials, limit, metric, shown=model.verbose > 0) as on_trial:
         found = search(
@@ -202,7 +201,7 @@ def _validation_rows(
     """All rows given, and the validation rows that each fit with this seed draws."""
     X, y, sample_weight, eval_set = data
     whole = read_examples(X, y, sample_weight, model.class_weight)
-    _, config = resolve(model, len(whole), choose_device(model.device))
+    _, config = resolve(model, len(whole))
     rng = random_state(model.random_state)
     task, weights = model._task, model.class_weight
     _, valid = split(whole, eval_set, config, rng, task, weights)
