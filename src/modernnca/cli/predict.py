@@ -13,11 +13,11 @@ from modernnca.cli.options import Device
 from modernnca.cli.paths import check_input, check_output
 from modernnca.cli.table_files import (
     format_of,
-    in_short,
     print_table,
     read_table,
     write_table,
 )
+from modernnca.table.column_warnings import in_short
 
 _N_NAMED = 10  # so many columns that are left out are named
 

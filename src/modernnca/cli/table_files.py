@@ -14,6 +14,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
 from modernnca.cli.paths import check_input, writing, written_whole
+from modernnca.table.column_warnings import in_short
 
 # Each row, and the header, must fit into a block: wide tables need large blocks.
 _BLOCK = 1 << 24
@@ -157,16 +158,6 @@ def check_columns(table: pa.Table, names: Iterable[str], *, option: str) -> None
                 else f"the columns are: {in_short(there, n=_N_NAMED)}."
             )
             raise ValueError(f"There is no column {name!r} for {option}; {way_out}")
-
-
-def in_short(names: Collection[str], *, n: int) -> str:
-    """The first `n` names, and how many more there are.
-
-    >>> in_short(["a", "b", "c", "d"], n=2)
-    'a, b and 2 more'
-    """
-    more = f" and {len(names) - n:,} more" if len(names) > n else ""
-    return ", ".join([*names][:n]) + more
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -14,8 +14,9 @@ from modernnca.cli.options import JobOptions
 from modernnca.cli.paths import check_output, check_space, write_somewhere
 from modernnca.cli.set_option import apply_options
 from modernnca.cli.signals import shielded
-from modernnca.cli.table_files import check_columns, in_short, read_table
+from modernnca.cli.table_files import check_columns, read_table
 from modernnca.cli.task import Target, Task, guess_task, target_of
+from modernnca.table.column_warnings import in_short
 
 ESTIMATORS = {
     Task.CLASSIFICATION: ModernNCAClassifier,
