@@ -30,6 +30,7 @@ from modernnca.estimators.config import ModernNCAConfig, as_options
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.resolve import (
     check_arguments,
+    refuse_unknown,
     resolve,
     warn_if_unencoded,
 )
@@ -96,7 +97,9 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         random_state=None,
         verbose=0,
         config=None,
+        **unknown,
     ):
+        refuse_unknown(type(self), unknown)
         self.preset = preset
         self.members = members
         self.n_members = n_members
@@ -163,7 +166,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         check_arguments(self)
         device, budget = choose_device(self.device), Budget(self.time_limit)
         with interruptible(budget):
-            data = read_examples(X, y, sample_weight, self.class_weight)
+            data = read_examples(X, y, sample_weight, self.class_weight, self._task)
             preset, config = resolve(self, len(data), device)
             rng = random_state(self.random_state)
             kept, held_out = split(

@@ -1,6 +1,8 @@
 """Resolve a config: the only place where None becomes a value."""
 
 import warnings
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,19 @@ _WITHOUT_TIME = {
     "past_only": "never",
     "validation_split": "random",
 }
+
+
+def refuse_unknown(estimator: type, arguments: dict[str, Any]) -> None:
+    """Raise if there are arguments that an estimator does not have."""
+    for name in arguments:
+        known = [*signature(estimator).parameters, *ModernNCAConfig.names()]
+        close = get_close_matches(name, known, n=1)
+        way_out = f"see help({estimator.__name__})."
+        if name in ModernNCAConfig.names():
+            way_out = f"it is an option: config={{{name!r}: ...}}."
+        elif close:
+            way_out = f"did you mean {close[0]!r}?"
+        raise TypeError(f"{estimator.__name__} has no argument {name!r}; {way_out}")
 
 
 def check_arguments(model: Any) -> None:

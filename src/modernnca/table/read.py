@@ -252,7 +252,7 @@ def _read_cells(name: str, cells: np.ndarray) -> np.ndarray:
         seconds = [np.timedelta64(cell) / np.timedelta64(1, "s") for cell in present]
         return _filled(np.nan, missing, seconds, dtype=np.float64)
     if all_are(_NUMBERS) and not any(
-        isinstance(cell, Integral) and abs(cell) > _MAX_WHOLE for cell in present
+        isinstance(cell, Integral) and abs(int(cell)) > _MAX_WHOLE for cell in present
     ):
         return _filled(np.nan, missing, present, dtype=np.float64)
     if all_are(_DATES):
@@ -268,12 +268,14 @@ def fill_masked(array: np.ma.MaskedArray) -> np.ndarray:
     >>> fill_masked(np.ma.array([1, 2], mask=[False, True]))
     array([ 1., nan])
     """
+    blank: Any = None
+    dtype = np.dtype(object)
     if array.dtype.kind in "fiu" and not _too_large(array.compressed()):
-        return array.astype(np.float64).filled(np.nan)
-    if array.dtype.kind in "mM":
-        return array.filled(np.array("NaT", dtype=array.dtype))
-    filled = array.data.astype(object)
-    filled[np.ma.getmaskarray(array)] = None
+        blank, dtype = np.nan, np.dtype(np.float64)
+    elif array.dtype.kind in "mM":
+        blank, dtype = "NaT", array.dtype
+    filled = array.data.astype(dtype)
+    filled[np.ma.getmaskarray(array)] = blank
     return filled
 
 

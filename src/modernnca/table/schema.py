@@ -237,7 +237,7 @@ def _check_names(table: RawTable, schema: Schema) -> None:
         return
     plural, were = ("", "was") if len(gone) == 1 else ("s", "were")
     known = {column.name for column in schema.columns}
-    new = [name for name in table.columns if name not in known]
+    new = [name for name in (*table.columns, *table.ignored) if name not in known]
     others = f" It has {_in_short(new)}, not there in fit." if new else ""
     raise TableError(
         f"The table lacks the column{plural} {_in_short(gone)}, "

@@ -2,12 +2,15 @@
 
 NumPy saves an array of objects as a pickle. This reader calls nothing that such a
 pickle names: the few names that an array of text and numbers needs are replaced by
-inert stand-ins, and any other name is refused.
+inert stand-ins, and any other name is refused. Nor does a file take much more memory
+than its own size, whatever sizes it declares.
 """
 
+import io
+import math
 import pickle
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, ClassVar, NoReturn
 
 import numpy as np
 
@@ -64,8 +67,19 @@ _ALLOWED = {
 }
 
 
-class _Unpickler(pickle.Unpickler):
+# Not pickle.Unpickler: its memo is as long as the largest index that a file names.
+_PythonUnpickler = pickle._Unpickler
+
+
+class _Unpickler(_PythonUnpickler):
     """Reads an array of text and numbers, and refuses anything else."""
+
+    # A byte array is made as long as it is declared, before it is read.
+    dispatch: ClassVar = {
+        code: load
+        for code, load in _PythonUnpickler.dispatch.items()
+        if code != pickle.BYTEARRAY8[0]
+    }
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
@@ -82,9 +96,15 @@ def load_array(path: Path) -> np.ndarray:
         with open(path, "rb") as file:
             major, _ = np.lib.format.read_magic(file)
             read_header = getattr(np.lib.format, f"read_array_header_{major}_0")
-            _, _, dtype = read_header(file)
+            shape, _, dtype = read_header(file)
             if dtype.hasobject:
-                return _read_objects(file)
+                # From memory, where nothing longer than the file can be read.
+                return _read_objects(io.BytesIO(file.read()))
+            n_bytes = math.prod(shape) * dtype.itemsize
+            if n_bytes > path.stat().st_size:
+                raise ValueError(
+                    f"it declares {n_bytes:,} bytes but has {path.stat().st_size:,}"
+                )
             file.seek(0)
             return np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
