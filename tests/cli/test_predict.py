@@ -113,8 +113,9 @@ def test_a_failure_leaves_the_file_that_was_there(
     pa_csv.write_csv(broken, "t.csv")
     result = shell("predict", classifier_file, "t.csv", "-o", out)
     assert result.exit_code == 1
-    assert result.stderr.endswith(
-        "Error: The table lacks the column 'age', which was there in fit.\n"
+    assert result.stderr == (
+        "Error: The table lacks the column 'age', which was there in fit. It has 'id', "
+        "'spent', 'bought', not there in fit.\n"
     )
     with open(out) as file:
         assert file.read() == "before"

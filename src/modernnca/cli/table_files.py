@@ -1,6 +1,7 @@
 """Tables in files: CSV, TSV and Parquet, by the suffix of the file."""
 
 import csv
+import os
 import re
 import sys
 from collections import Counter
@@ -222,7 +223,11 @@ def write_table(table: pa.Table, path: Path) -> None:
         if compression is None:
             format_of(path).write(table, file)
             return
-        with pa.CompressedOutputStream(file, compression) as stream:
+        # The stream closes what it writes to, but the file is needed once more.
+        with (
+            open(os.dup(file.fileno()), "wb") as inner,
+            pa.CompressedOutputStream(inner, compression) as stream,
+        ):
             format_of(path).write(table, stream)
 
 

@@ -117,5 +117,7 @@ def read_job(options: JobOptions, **arguments: Any) -> TrainingJob:
         **arguments,
     )
     apply_options(model, options.set_options or ())
-    X = whole.drop_columns([*{target, *drop}]).take(pa.array(found.rows))
+    X = whole.drop_columns([*{target, *drop}])
+    if found.n_missing:
+        X = X.take(pa.array(found.rows))
     return TrainingJob(options, model, X, found, task)

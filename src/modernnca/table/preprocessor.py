@@ -265,7 +265,7 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         for column in self.schema_.columns:
             facts = self.facts_[column.name]
             treatment = self._describe_treatment(column)
-            if column.reading is not None and column.kind != "unused":
+            if column.reading is not None and column.kind not in _DROPPED:
                 treatment = f"{column.reading}: {treatment}"
             row = {"name": column.name, "kind": column.kind, "treatment": treatment}
             rows.append({**row, **facts})

@@ -207,7 +207,7 @@ def _read_series(name: str, series: nw.Series) -> np.ndarray:
     dtype = series.dtype
     if dtype.is_integer():
         bounds = (series.min(), series.max())  # None, or pandas' NA, if all are missing
-        if any(type(each) is int and abs(each) > _MAX_WHOLE for each in bounds):
+        if any(isinstance(b, Integral) and abs(int(b)) > _MAX_WHOLE for b in bounds):
             return _read_cells(name, _as_objects(series.to_list()))
         return np.asarray(series.to_numpy(), dtype=np.float64)
     if dtype.is_numeric():
@@ -220,12 +220,24 @@ def _read_series(name: str, series: nw.Series) -> np.ndarray:
         return np.asarray(series.to_numpy()).astype("datetime64[us]")
     if dtype == nw.Duration:
         return np.asarray(series.to_numpy()) / np.timedelta64(1, "s")
+    if dtype == nw.String and hasattr(series.to_native(), "dictionary_encode"):
+        return without_gap_words(_arrow_texts(series.to_native()))
     if dtype in _AS_CELLS:
         return _read_cells(name, np.asarray(series.to_numpy(), dtype=object))
     # Not to_numpy, which gives missing cells of pyarrow's dictionaries a level.
     cells = _as_objects(series.to_list())
     column = _read_cells(name, cells)
     return as_levels(column) if dtype in _LEVELED else column
+
+
+def _arrow_texts(column: Any) -> np.ndarray:
+    """A text column of pyarrow as objects, each distinct text once in memory."""
+    parts = []
+    for chunk in column.dictionary_encode().iterchunks():
+        levels = _as_objects([*chunk.dictionary.to_pylist(), None])
+        codes = chunk.indices.fill_null(len(levels) - 1).to_numpy(zero_copy_only=False)
+        parts.append(levels[codes])
+    return np.concatenate(parts)
 
 
 def _read_cells(name: str, cells: np.ndarray) -> np.ndarray:

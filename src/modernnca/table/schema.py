@@ -175,8 +175,8 @@ def conform(table: RawTable, schema: Schema) -> RawTable:
     """Return the training columns, in their order and each of its kind, or raise.
 
     Columns are matched by name if both tables have names, else by position. Further
-    columns are ignored, and identifiers may be absent. A cell of
-    a text column that cannot be read as in `fit` is missing; `readings` counts them.
+    columns are ignored, and identifiers may be absent. A cell of a text column that
+    cannot be read as in `fit` is missing; `readings` counts such cells.
 
     >>> schema = learn_schema(read_table([[1, "a"], [2, "b"]]))
     >>> conform(read_table([["abc", "a"]]), schema)

@@ -84,6 +84,12 @@ _DATES = {
 }
 
 
+def _are_dates(labels: np.ndarray) -> bool:
+    """Whether labels are objects, all of one type of date or time."""
+    types = set(map(type, labels)) if labels.dtype.kind == "O" else set()
+    return len(types) == 1 and types.pop().__name__ in _DATES
+
+
 class ClassificationTarget:
     """Labels of any type to the codes 0 to V - 1, and back.
 
@@ -95,18 +101,20 @@ class ClassificationTarget:
     def fit(self, y: Any) -> Self:
         """Learn the classes of y (N,)."""
         labels = read_target(y)
-        check_classification_targets(labels)
         self.classes_ = np.unique(labels)
-        if len(self.classes_) == 1:
-            raise ValueError(
-                f"y has one class only ({self.classes_.tolist()[0]!r}); "
-                "a classifier needs at least two."
-            )
-        if len(self.classes_) == len(labels) >= _MIN_ROWS:
+        whole = labels.dtype.kind != "f"
+        if whole and len(self.classes_) == len(labels) >= _MIN_ROWS:
             raise ValueError(
                 f"y has as many classes as rows, {len(labels):,} (such as "
                 f"{labels.tolist()[0]!r}), so no class can be learned; for numbers use "
                 "a regressor, or name another target."
+            )
+        if not _are_dates(labels):  # which scikit-learn does not know as objects
+            check_classification_targets(labels)
+        if len(self.classes_) == 1:
+            raise ValueError(
+                f"y has one class only ({self.classes_.tolist()[0]!r}); "
+                "a classifier needs at least two."
             )
         return self
 
@@ -140,9 +148,9 @@ class ClassificationTarget:
         classes, dtype = self.classes_, str(self.classes_.dtype)
         if classes.dtype.kind in "mM":
             return {"classes": classes.astype(np.int64).tolist(), "dtype": dtype}
-        name = type(classes[0]).__name__
-        if classes.dtype.kind == "O" and name in _DATES:
-            return {"classes": [date.isoformat() for date in classes], "dtype": name}
+        if _are_dates(classes):
+            texts = [date.isoformat() for date in classes]
+            return {"classes": texts, "dtype": type(classes[0]).__name__}
         return {"classes": classes.tolist(), "dtype": dtype}
 
     @classmethod

@@ -141,7 +141,7 @@ def _try(parse: Parse, form: str, counts: dict[str, int]) -> _Choice:
 
 def _choose_numbers(counts: dict[str, int]) -> _Choice:
     point = _try(parse_number, "point", counts)
-    if point.n_distinct == len(counts) or not any("," in text for text in counts):
+    if point.n_distinct == len(counts):
         return point
     comma = _try(parse_number, "comma", counts)
     return comma if comma.n_read > point.n_read else point

@@ -9,14 +9,16 @@ than its own size, whatever sizes it declares.
 import io
 import math
 import pickle
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from modernnca.errors import TableError
 
 _CELLS = (str, int, float, bool, type(None), np.generic)
+_MAX_GROWTH = 8  # times as many bytes as the pickle has may be made of it
 _WAY_OUT = "save it with text and numbers only, or save the table as CSV or Parquet"
 
 
@@ -81,10 +83,27 @@ class _Unpickler(_PythonUnpickler):
         if code != pickle.BYTEARRAY8[0]
     }
 
+    def __init__(self, content: bytes) -> None:
+        super().__init__(io.BytesIO(content))
+        self.bytes_left = _MAX_GROWTH * len(content)
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(f"its pickle uses {module}.{name}")
-        return _ALLOWED[module, name]
+        allowed = _ALLOWED[module, name]
+        return self._bounded(allowed) if allowed in (_scalar, _encode) else allowed
+
+    def _bounded(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that may make only so much, however often it is called."""
+
+        def call(one: Any, other: Any) -> Any:
+            made = make(one, other)
+            self.bytes_left -= made.nbytes if make is _scalar else len(made)
+            if self.bytes_left < 0:
+                raise pickle.UnpicklingError("its pickle grows far beyond its size")
+            return made
+
+        return call
 
     def persistent_load(self, pid: Any) -> NoReturn:
         raise pickle.UnpicklingError("its pickle refers to an object outside the file")
@@ -99,7 +118,7 @@ def load_array(path: Path) -> np.ndarray:
             shape, _, dtype = read_header(file)
             if dtype.hasobject:
                 # From memory, where nothing longer than the file can be read.
-                return _read_objects(io.BytesIO(file.read()))
+                return _read_objects(file.read())
             n_bytes = math.prod(shape) * dtype.itemsize
             if n_bytes > path.stat().st_size:
                 raise ValueError(
@@ -117,8 +136,8 @@ def load_array(path: Path) -> np.ndarray:
         raise TableError(f"Cannot read {str(path)!r}: {reason}; {_WAY_OUT}.") from error
 
 
-def _read_objects(file: BinaryIO) -> np.ndarray:
-    array = _Unpickler(file).load()
+def _read_objects(content: bytes) -> np.ndarray:
+    array = _Unpickler(content).load()
     if not isinstance(array, _Array) or not array.state:
         raise pickle.UnpicklingError("it does not contain an array")
     _, shape, _, _, cells = array.state  # always in C order
