@@ -69,7 +69,6 @@ def dirty_houses(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(
         id=np.arange(len(frame)) + 7_129_300_520,
         price=frame["price"].map("${:,.0f}".format),
-        yr_renovated=frame["yr_renovated"].map(lambda x: str(x) if x else "-"),
         **{name: frame[name].map("{:,}".format) for name in areas},
     )
 
@@ -110,7 +109,13 @@ class Case:
 
 
 CASES = [
-    Case("telco-customer-churn", "Churn", as_is, dirty_telco),
+    Case(
+        "telco-customer-churn",
+        "Churn",
+        as_is,
+        dirty_telco,
+        categorical=("SeniorCitizen",),
+    ),
     Case("house_sales_reduced", "price", as_is, dirty_houses),
     Case("nycflights13", "arr_delay", with_flight_dates, dirty_flights),
     Case(

@@ -242,6 +242,10 @@ def test_an_unknown_argument_gets_the_closest_one_or_the_way_to_config():
         "LNCAClassifier has no argument 'qqq'; see help(LNCAClassifier).", TypeError
     ):
         modernnca.LNCAClassifier(qqq=1)
+    with raises_saying(
+        "ModernNCAClassifier takes arguments by name, as in preset=...", TypeError
+    ):
+        ModernNCAClassifier("fast")
 
 
 def test_a_column_of_another_kind_at_prediction_is_named():

@@ -40,11 +40,7 @@ def test_naming_the_chosen_value_changes_nothing(name, task):
     assert named.config_ == PLAIN[task].config_
 
 
-ARGUMENTS = {
-    name: parameter
-    for name, parameter in inspect.signature(ModernNCAClassifier).parameters.items()
-    if parameter.kind is not parameter.VAR_KEYWORD  # which are refused
-}
+ARGUMENTS = inspect.signature(ModernNCAClassifier).parameters
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)

@@ -30,7 +30,7 @@ from modernnca.estimators.config import ModernNCAConfig, as_options
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.resolve import (
     check_arguments,
-    refuse_unknown,
+    known_arguments,
     resolve,
     warn_if_unencoded,
 )
@@ -67,6 +67,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
     rows_: RawExamples
     history_: list[Epoch]
 
+    @known_arguments
     def __init__(
         self,
         *,
@@ -97,9 +98,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         random_state=None,
         verbose=0,
         config=None,
-        **unknown,
     ):
-        refuse_unknown(type(self), unknown)
         self.preset = preset
         self.members = members
         self.n_members = n_members
@@ -418,6 +417,8 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
                 f"expecting {self.n_features_in_} features as input; give the same "
                 "columns as in fit."
             )
+        if self.preparation_.times is not None:
+            self.preparation_.times.check(table)
         read = conform(table, self.preparation_.preprocessor.schema_)
         for text in query_warnings(table.ignored, read):
             warnings.warn(text, DataConversionWarning, stacklevel=4)

@@ -1,7 +1,9 @@
 """Resolve a config: the only place where None becomes a value."""
 
 import warnings
+from collections.abc import Callable
 from difflib import get_close_matches
+from functools import wraps
 from inspect import signature
 from typing import Any
 
@@ -27,17 +29,24 @@ _WITHOUT_TIME = {
 }
 
 
-def refuse_unknown(estimator: type, arguments: dict[str, Any]) -> None:
-    """Raise if there are arguments that an estimator does not have."""
-    for name in arguments:
-        known = [*signature(estimator).parameters, *ModernNCAConfig.names()]
-        close = get_close_matches(name, known, n=1)
-        way_out = f"see help({estimator.__name__})."
-        if name in ModernNCAConfig.names():
-            way_out = f"it is an option: config={{{name!r}: ...}}."
-        elif close:
-            way_out = f"did you mean {close[0]!r}?"
-        raise TypeError(f"{estimator.__name__} has no argument {name!r}; {way_out}")
+def known_arguments(init: Callable[..., None]) -> Callable[..., None]:
+    """Wrap a constructor so that it refuses other arguments in users' words."""
+    known = [*signature(init).parameters][1:]
+
+    @wraps(init)
+    def checked(self: Any, *values: Any, **arguments: Any) -> None:
+        name = type(self).__name__
+        if values:
+            raise TypeError(f"{name} takes arguments by name, as in {known[0]}=...")
+        for unknown in set(arguments) - set(known):
+            close = get_close_matches(unknown, [*known, *ModernNCAConfig.names()], n=1)
+            way_out = f"did you mean {close[0]!r}?" if close else f"see help({name})."
+            if unknown in ModernNCAConfig.names():
+                way_out = f"it is an option: config={{{unknown!r}: ...}}."
+            raise TypeError(f"{name} has no argument {unknown!r}; {way_out}")
+        init(self, **arguments)
+
+    return checked
 
 
 def check_arguments(model: Any) -> None:

@@ -77,10 +77,10 @@ def loses_levels(cells: np.ndarray) -> bool:
     >>> loses_levels(np.array(["b", "a", "b", "c"], dtype=object))
     False
     """
+    if len(set(cells) - {None}) < _MIN_LOST:
+        return False
     counts = Counter(cells)
     counts.pop(None, None)
-    if len(counts) < _MIN_LOST:
-        return False
     own = sorted((n for n in counts.values() if n > 1), reverse=True)[:MAX_LEVELS]
     n_cells = sum(counts.values())
     return n_cells - sum(own) > _MAX_LOST * n_cells

@@ -45,7 +45,6 @@ TIME_FEATURES = {
 }
 
 
-TEXT_AS_NUMBERS = False
 _DROPPED = {
     "constant": "dropped",
     "identifier": "dropped: it identifies the rows",
@@ -201,8 +200,6 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         varied = [part for part, (low, high) in ranges.items() if low < high]
         most = config.max_plain_values
         few = {part for part in varied if most and _n_distinct(parts[part]) <= most}
-        if not TEXT_AS_NUMBERS:
-            few |= {part for part in varied if part[0] in self.texts_}
         self.parts_ = sorted(varied, key=few.__contains__)  # those for `plain` last
         self.n_numbers = len(varied) - len(few)
         x = _stack([parts[part] for part in self.parts_], len(table), np.float64)

@@ -127,7 +127,7 @@ def learn_schema(
             column = _learn_column(name, cells, table.readings.get(name))
         if _is_constant(cells):
             column = replace(column, kind="constant", reading=None)
-        elif name not in kept and is_identifier(name, _as_kind(column, cells)):
+        elif name not in kept and _identifies(column, cells):
             identifiers.add(name)
         columns.append(column)
     schema = Schema(tuple(columns), table.named)
@@ -164,11 +164,13 @@ def _listed_number(name: str, cells: np.ndarray, reading: Reading | None) -> Col
     return Column(name, "number", held, reading)
 
 
-def _as_kind(column: Column, cells: np.ndarray) -> np.ndarray:
-    """The cells of a training column, as they are read."""
+def _identifies(column: Column, cells: np.ndarray) -> bool:
+    """Whether a training column is an identifier, as it is read."""
     if column.reading is not None and cells.dtype.kind == "O":
-        return column.reading.read(cells)[0]
-    return cells
+        if len(set(cells)) < len(cells):
+            return False
+        cells, _ = column.reading.read(cells)
+    return is_identifier(column.name, cells)
 
 
 def conform(table: RawTable, schema: Schema) -> RawTable:

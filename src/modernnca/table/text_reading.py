@@ -96,23 +96,22 @@ def find_reading(cells: np.ndarray, *, kind: str | None = None) -> Reading | Non
     >>> find_reading(np.array(["red", "green", "1"], dtype=object)) is None
     True
     """
-    counts = Counter(cells.tolist())
-    counts.pop(None, None)
-    if not counts:
-        return None
-    texts = list(counts)
+    texts = [text for text in dict.fromkeys(cells) if text is not None]
     sample = texts[:: max(1, len(texts) // _N_SAMPLED)]
     for each, choose in (("datetime", _choose_dates), ("number", _choose_numbers)):
-        if kind not in (None, each):
+        if kind not in (None, each) or not texts:
             continue
         likely = choose(dict.fromkeys(sample, 1))
         if kind is None and likely.n_read < _MIN_SAMPLED * len(sample):
             continue
+        counts = Counter(cells.tolist())
+        counts.pop(None, None)
         chosen = choose(counts)
         enough = chosen.n_read > 0 if kind else _is_enough(chosen, counts)
         if enough and not (kind is None and each == "number" and is_code(texts)):
-            _, reading = Reading(each, chosen.form, chosen.ambiguous).read(cells)
-            return reading
+            n_unread = sum(counts.values()) - chosen.n_read
+            form, ambiguous = chosen.form, chosen.ambiguous
+            return Reading(each, form, ambiguous, n_unread, chosen.example)
     return None
 
 
@@ -123,6 +122,7 @@ class _Choice:
     form: str
     n_read: int  # cells
     n_distinct: int
+    example: str | None  # of what it does not read
     ambiguous: bool = False
 
 
@@ -135,8 +135,10 @@ def _is_enough(chosen: _Choice, counts: dict[str, int]) -> bool:
 
 
 def _try(parse: Parse, form: str, counts: dict[str, int]) -> _Choice:
-    read = [text for text in counts if parse(text, form) is not None]
-    return _Choice(form, sum(counts[text] for text in read), len(read))
+    unread = [text for text in counts if parse(text, form) is None]
+    n_read = sum(counts.values()) - sum(counts[text] for text in unread)
+    example = unread[0] if unread else None
+    return _Choice(form, n_read, len(counts) - len(unread), example)
 
 
 def _choose_numbers(counts: dict[str, int]) -> _Choice:

@@ -68,15 +68,19 @@ class TimeColumn:
 
     def read(self, table: RawTable) -> np.ndarray:
         """The time of each row, (N,); NaN where missing."""
+        self.check(table)
         if not (table.named and self.named):
             cells = [*table.columns.values()][self.place]
             return read_times(self.name, cells, self.reading)
-        if self.name not in table.columns:
+        return read_times(self.name, table.columns[self.name], self.reading)
+
+    def check(self, table: RawTable) -> None:
+        """Raise if a table lacks the column."""
+        if table.named and self.named and self.name not in table.columns:
             raise TableError(
                 f"The table lacks the time_column {self.name!r} of the training table; "
                 "where times are not known, leave its cells empty."
             )
-        return read_times(self.name, table.columns[self.name], self.reading)
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
