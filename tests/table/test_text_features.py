@@ -1,6 +1,7 @@
 """Free text: texts that share much are near, and each is encoded by itself."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from modernnca.table.preprocessor import PreprocessingConfig, Preprocessor
@@ -60,6 +61,26 @@ def test_without_text_features_the_loss_is_told():
     assert fitted.describe()[0]["treatment"] == "dropped: no two levels are left"
     (text,) = fitted.warnings_
     assert text.startswith("The column 'x0' has 180 levels, of which 180 are rare and")
+
+
+def test_a_short_column_that_is_dropped_is_told():
+    fitted = Preprocessor(PreprocessingConfig.defaults())
+    fitted.fit(read_table([[text, row % 3] for row, text in enumerate(TEXTS[:12])]))
+    assert fitted.describe()[0]["treatment"] == "dropped: no two levels are left"
+    (text,) = fitted.warnings_
+    assert "of which 12 are rare and share one code, so it is dropped;" in text
+
+
+def test_declared_categories_that_are_grouped_are_told():
+    frame = pd.DataFrame({"a": pd.Categorical(TEXTS), "b": np.arange(len(TEXTS)) % 7})
+    frame.loc[:99, "a"] = frame.loc[0, "a"]
+    fitted = Preprocessor(PreprocessingConfig.defaults()).fit(read_table(frame))
+    assert fitted.schema_.columns[0].kind == "category"
+    (text,) = fitted.warnings_
+    assert text == (
+        "The column 'a' has 81 levels, of which 80 are rare and share one code; "
+        "config={'categorical_encoding': 'onehot'} gives each its own code."
+    )
 
 
 def test_a_projection_of_another_shape_is_refused():

@@ -8,6 +8,7 @@ from modernnca.table.categorical import Levels, loses_levels
 from modernnca.table.schema import Column, RawTable
 from modernnca.table.text_reading import Reading
 
+_MIN_ROWS = 10  # with fewer, a column that is dropped is not told
 _ORDERS = {"day-first": "day", "month-first": "month"}
 
 
@@ -79,12 +80,13 @@ def level_warnings(name: str, levels: Levels, cells: np.ndarray) -> list[str]:
     ["The column 'a' has 40 levels, of which 40 are rare and share one code, so it is \
 dropped; config={'categorical_encoding': 'onehot'} gives each its own code."]
     """
-    if not levels.rare or not loses_levels(cells):
+    dropped = len(levels) < 2 and len(cells) >= _MIN_ROWS
+    if not levels.rare or not (dropped or loses_levels(cells)):
         return []
-    dropped = ", so it is dropped" if len(levels) < 2 else ""
+    outcome = ", so it is dropped" if len(levels) < 2 else ""
     n_levels, n_rare = len(levels.own) + len(levels.rare), len(levels.rare)
     return [
         f"The column {name!r} has {n_levels:,} levels, of which {n_rare:,} are rare "
-        f"and share one code{dropped}; config={{'categorical_encoding': 'onehot'}} "
+        f"and share one code{outcome}; config={{'categorical_encoding': 'onehot'}} "
         "gives each its own code."
     ]
