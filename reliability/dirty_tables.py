@@ -88,7 +88,7 @@ def dirty_shop(frame: pd.DataFrame) -> pd.DataFrame:
     """Decimal commas and percents, between semicolons."""
     times = [name for name in frame if name.endswith("_Duration")]
     return frame.assign(
-        session=[f"s{row}" for row in range(len(frame))],
+        visit=[f"v{row}" for row in range(len(frame))],
         BounceRates=frame["BounceRates"].map(lambda x: f"{local(100 * x, 6)} %"),
         ExitRates=frame["ExitRates"].map(lambda x: f"{local(100 * x, 6)} %"),
         PageValues=frame["PageValues"].map(lambda x: local(x, 6)),

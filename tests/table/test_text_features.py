@@ -63,6 +63,18 @@ def test_without_text_features_the_loss_is_told():
     assert text.startswith("The column 'x0' has 180 levels, of which 180 are rare and")
 
 
+def test_texts_that_are_equal_but_for_their_case_are_no_trouble():
+    letters = "abcdef"
+    texts = [
+        "".join(c.upper() if row >> i & 1 else c for i, c in enumerate(letters))
+        for row in range(64)
+    ]
+    table = read_table([[text, row % 3] for row, text in enumerate(texts)])
+    config = PreprocessingConfig.defaults().updated({"keep": ["x0"]})
+    fitted = Preprocessor(config).fit(table)
+    assert np.isfinite(fitted.transform(table).numbers).all()
+
+
 def test_a_short_column_that_is_dropped_is_told():
     fitted = Preprocessor(PreprocessingConfig.defaults())
     fitted.fit(read_table([[text, row % 3] for row, text in enumerate(TEXTS[:12])]))

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.utils.extmath import randomized_svd
 
 _N_HASHES = 2**12  # H
 _MAX_TEXTS = 10_000  # distinct ones that are learned from
@@ -38,10 +38,9 @@ class TextFeatures:
         n_with = np.bincount(counts.indices, minlength=_N_HASHES)  # (H,)
         idf = np.log((1 + n_texts) / (1 + n_with)) + 1
         most = max(1, min(self.n_features, n_texts - 1))
-        svd = TruncatedSVD(most, n_iter=3, random_state=0)
-        svd.fit(counts @ sparse.diags_array(idf))
-        projection = svd.components_.T * idf[:, None]
-        self.projection_ = projection.astype(np.float32)  # (H, K)
+        weighted = counts @ sparse.diags_array(idf)
+        _, _, axes = randomized_svd(weighted, most, n_iter=3, random_state=0)  # (K, H)
+        self.projection_ = (axes.T * idf[:, None]).astype(np.float32)  # (H, K)
         return self
 
     def transform(self, cells: np.ndarray) -> np.ndarray:
