@@ -128,6 +128,8 @@ def as_levels(cells: np.ndarray) -> np.ndarray:
     >>> as_levels(np.array([1.0, np.nan, 2.5]))
     array(['1', None, '2.5'], dtype=object)
     """
+    if cells.dtype.kind == "O" and column_type(cells) != "boolean":
+        return cells
     missing = missing_in(cells)
     present = cells[~missing]
     if cells.dtype.kind == "M":
@@ -135,7 +137,7 @@ def as_levels(cells: np.ndarray) -> np.ndarray:
     if cells.dtype.kind != "O":
         levels, places = np.unique(present, return_inverse=True)
         present = _texts(levels.tolist())[places]
-    elif column_type(cells) == "boolean":
+    else:
         present = np.where(present.astype(bool), "True", "False")
     return _filled(None, missing, present, dtype=object)
 
