@@ -1,3 +1,6 @@
+import gzip
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -197,3 +200,34 @@ def test_an_unknown_time_column_is_refused(shell, shop):
     )
     result = shell(*words, "spent")
     assert "There is no column 'spent' for --time-column" in result.stderr
+
+
+def test_a_raw_csv_is_read_as_people_read_it_and_the_losses_are_told(shell):
+    lines = ["row;when;charges;price"]
+    for i in range(90):
+        charges = " " if i % 10 == 0 else f"{i % 17},5"
+        lines.append(f"{i};{1 + i % 28:02}.01.2014;{charges};${1000 + 37 * i % 1000:,}")
+    lines[20] = lines[20].replace(lines[20].split(";")[2], "plenty")
+    with gzip.open("raw.csv.gz", "wt") as file:
+        file.write("\n".join(lines))
+    result = shell("fit", "raw.csv.gz", "-t", "price", "-o", "m.mnca", *SHORT)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("Regression: the target price holds numbers.")
+    told = [
+        line for line in result.stderr.splitlines() if line.startswith("The column")
+    ]
+    assert len(told) == 2
+    assert told[0].startswith("The column 'row' is different in each of the 72 rows")
+    assert "cannot be read so (such as 'plenty')" in told[1]
+    shown = " ".join(shell("info", "m.mnca").stdout.split())
+    assert "row identifier dropped: it identifies the rows" in shown
+    assert "numbers in text, with a decimal comma: standardized" in shown
+    assert "dates in text, the day before the month: " in shown
+    kept = ("--keep", "row", "--quiet")
+    result = shell("fit", "raw.csv.gz", "-t", "price", "-o", "k.mnca", *kept, *SHORT)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert load("k.mnca").columns_[0]["kind"] == "number"
+    result = shell("predict", "m.mnca", "raw.csv.gz", "-o", "out.csv.gz")
+    assert result.exit_code == 0, result.stderr
+    assert "Ignored columns that the model does not use: price.\n" in result.stderr
+    assert read_table(Path("out.csv.gz")).num_rows == 90

@@ -113,8 +113,9 @@ def test_a_failure_leaves_the_file_that_was_there(
     pa_csv.write_csv(broken, "t.csv")
     result = shell("predict", classifier_file, "t.csv", "-o", out)
     assert result.exit_code == 1
-    assert result.stderr.endswith(
-        "Error: The table lacks the column 'age', which was there in fit.\n"
+    assert result.stderr == (
+        "Error: The table lacks the column 'age', which was there in fit. It has 'id', "
+        "'spent', 'bought', not there in fit.\n"
     )
     with open(out) as file:
         assert file.read() == "before"
@@ -124,3 +125,13 @@ def test_no_trace_is_left_beside_the_file(shell, classifier_file, shop, tmp_path
     shutil.copy(classifier_file, "m.mnca")
     shell("predict", "m.mnca", shop, "-o", "out.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.mnca", "out.csv"]
+
+
+def test_the_wrong_table_names_the_columns_that_are_missing(shell, classifier_file):
+    pa_csv.write_csv(pa.table({"u": [1.0], "v": ["x"]}), "t.csv")
+    result = shell("predict", classifier_file, "t.csv")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        "Error: The table lacks the columns 'age', 'color', 'zip', 'joined', 'member', "
+        "which were there in fit. It has 'u', 'v', not there in fit.\n"
+    )

@@ -1,4 +1,7 @@
+import bz2
 import datetime as dt
+import gzip
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -58,7 +61,52 @@ def test_the_row_numbers_of_pandas_are_not_a_column(tmp_path):
     assert read_table(tmp_path / "t.parquet").to_pydict() == {"a": [3, 1]}
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet"])
+@pytest.mark.parametrize("by", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(tmp_path, by):
+    lines = [["a", "b", "c"], ["1", "x", "2,5"], ["3", "y", "4,75"]]
+    if by == ",":
+        lines = [[cell.replace(",", ".") for cell in line] for line in lines]
+    table = read(tmp_path, "\n".join(by.join(line) for line in lines))
+    assert list(table) == ["a", "b", "c"]
+    assert (table["a"], table["b"]) == ([1, 3], ["x", "y"])
+
+
+def test_commas_in_texts_do_not_hide_the_delimiter(tmp_path):
+    table = read(tmp_path, "name;size\nA, B and C;1\nD, E and F;2\n")
+    assert table == {"name": ["A, B and C", "D, E and F"], "size": [1, 2]}
+    table = read(tmp_path, 'name,size\n"a;b",1\n"c;d",2\n')
+    assert table == {"name": ["a;b", "c;d"], "size": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said"),
+    [
+        ("utf-8-sig", ""),
+        ("utf-16", ""),
+        ("cp1252", "'t.csv' is not UTF-8 text; read as cp1252.\n"),
+    ],
+)
+def test_other_encodings_are_read_and_told(
+    tmp_path, monkeypatch, capsys, encoding, said
+):
+    monkeypatch.chdir(tmp_path)
+    path = Path("t.csv")
+    path.write_bytes("größe,text\n1,5 €\n2,é\n".encode(encoding))
+    for texts in ((), ("text",)):
+        table = read_table(path, texts=texts).to_pydict()
+        assert table == {"größe": [1, 2], "text": ["5 €", "é"]}
+        assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("opened", [gzip.open, bz2.open])
+def test_compressed_text_is_read(tmp_path, opened):
+    path = tmp_path / f"t.csv.{'gz' if opened is gzip.open else 'bz2'}"
+    with opened(path, "wt") as file:
+        file.write("a;b\n1;x\n")
+    assert read_table(path).to_pydict() == {"a": [1], "b": ["x"]}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet", "t.csv.gz", "t.txt"])
 def test_what_was_written_is_read_back(tmp_path, name):
     table = pa.table({"a": [0.1, None], "b": ['x,"\t', None], "c": [1, 2]})
     write_table(table, tmp_path / name)

@@ -47,3 +47,34 @@ def test_rows_without_a_target_are_left_out(column, values):
 def test_a_target_of_dates_or_lists_is_refused(value):
     with pytest.raises(ValueError, match="name a column of numbers, text or booleans"):
         target_of(pa.table({"y": [value, value]}), "y")
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        ([f"${row:,}" for row in range(1000, 1060)], [*range(1000, 1060)]),
+        ([f"{row},5" for row in range(60)], [row + 0.5 for row in range(60)]),
+    ],
+)
+def test_prices_in_text_are_numbers(cells, values):
+    target = target_of(pa.table({"y": [*cells, " ", "n/a", None]}), "y")
+    assert target.values.tolist() == values
+    assert (target.n_missing, target.unread) == (3, None)
+    assert guess_task(target.values) is Task.REGRESSION
+    classes = target_of(pa.table({"y": cells}), "y", Task.CLASSIFICATION)
+    assert classes.values.tolist() == cells
+
+
+def test_a_few_texts_are_classes_even_if_they_are_numbers_or_words_for_missing():
+    cells = ["1", "2", "None", "-", "1", "2"] * 5
+    target = target_of(pa.table({"y": [*cells, " "]}), "y")
+    assert target.values.tolist() == cells
+    assert target.n_missing == 1
+
+
+def test_targets_that_are_not_numbers_are_missing_and_named():
+    cells = [f"{row}.5" for row in range(60)]
+    target = target_of(pa.table({"y": [*cells, "ask us"]}), "y")
+    assert (len(target.values), target.n_missing, target.unread) == (60, 1, "ask us")
+    target = target_of(pa.table({"y": ["1", "2", "x", "y"]}), "y", Task.REGRESSION)
+    assert (target.values.tolist(), target.unread) == ([1, 2], "x")

@@ -215,11 +215,37 @@ def test_a_missing_column_at_prediction_is_named():
         "The table lacks the column 'size', which was there in fit.", TableError
     ):
         model.predict(frame.drop(columns="size"))
+    wrong = pd.DataFrame({"size": [1.0], "height": [2.0]})
     with raises_saying(
-        "The table has the column 'z', which was not there in fit; drop it first.",
+        "The table lacks the columns 'weight', 'color', 'old', 'day', 'same', which "
+        "were there in fit. It has 'height', not there in fit.",
         TableError,
     ):
-        model.predict(frame.assign(z=1))
+        model.predict(wrong)
+    with pytest.raises(TableError, match="lacks the columns 'size', 'weight', 'color'"):
+        model.predict(wrong[["height"]])
+
+
+def test_an_unknown_argument_gets_the_closest_one_or_the_way_to_config():
+    with raises_saying(
+        "ModernNCAClassifier has no argument 'max_epoch'; did you mean 'max_epochs'?",
+        TypeError,
+    ):
+        ModernNCAClassifier(max_epoch=3)
+    with raises_saying(
+        "ModernNCARegressor has no argument 'distance'; it is an option: "
+        "config={'distance': ...}.",
+        TypeError,
+    ):
+        ModernNCARegressor(distance="cosine")
+    with raises_saying(
+        "LNCAClassifier has no argument 'qqq'; see help(LNCAClassifier).", TypeError
+    ):
+        modernnca.LNCAClassifier(qqq=1)
+    with raises_saying(
+        "ModernNCAClassifier takes arguments by name, as in preset=...", TypeError
+    ):
+        ModernNCAClassifier("fast")
 
 
 def test_a_column_of_another_kind_at_prediction_is_named():

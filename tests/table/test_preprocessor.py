@@ -238,8 +238,10 @@ def test_columns_are_described_in_words(table):
     assert words["gapped"] == "standardized, missing indicator"
     assert words["flag"] == "2 levels"
     assert words["city"] == "4 levels"
-    assert words["day"] == "days, day, weekday, standardized, missing indicator"
-    assert words["id"] == "dropped: no two levels are left"
+    assert words["day"] == (
+        "dates in text: days, day, weekday, standardized, missing indicator"
+    )
+    assert words["id"] == "dropped: it identifies the rows"
     assert words["same"] == "dropped"
     assert rows["city"]["share_missing"] == pytest.approx(9 / 80)
     grouped = preprocessor().fit(read_table([["a"], ["a"], ["b"], ["c"]])).describe()
@@ -392,7 +394,7 @@ def test_feature_selection_needs_targets_a_wide_table_and_consent():
 
 def test_the_time_column_is_kept():
     frame, values = wide_frame()
-    frame["gene 0"] = np.arange(len(frame), dtype=float)  # which is not relevant
+    frame["gene 0"] = np.arange(len(frame)) / 3  # which is not relevant
     table = read_table(frame)
     without = preprocessor().fit(table, values)
     assert "gene 0" in unused(without)

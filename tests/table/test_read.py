@@ -1,6 +1,7 @@
 """Any input becomes columns of the same few types."""
 
 import datetime as dt
+import tracemalloc
 from decimal import Decimal
 
 import numpy as np
@@ -202,3 +203,24 @@ def test_levels_of_whole_numbers_have_no_decimal_point():
 def test_unreadable_tables_are_refused(X, error, text):
     with pytest.raises(error, match=text):
         read_table(X)
+
+
+def test_texts_of_an_arrow_table_are_once_in_memory():
+    levels = [f"a level with a long name {i}" for i in range(10)]
+    table = pa.table({"a": [levels[i % 10] for i in range(200_000)]})
+    tracemalloc.start()
+    found = read_table(table).columns["a"]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.tolist() == table["a"].to_pylist()
+    assert peak < 30 * len(found)  # a text of its own has 70 bytes
+
+
+@pytest.mark.parametrize(
+    "chunks", [[["u", None]], [["u"], [None, "u"]], [["?"], [], [" "]]]
+)
+def test_texts_of_an_arrow_table_may_come_in_chunks(chunks):
+    column = pa.chunked_array(chunks, pa.string())
+    found = read_table(pa.table({"a": column, "b": np.ones(len(column))}))
+    wanted = [None if each in ("?", " ") else each for each in column.to_pylist()]
+    assert found.columns["a"].tolist() == wanted

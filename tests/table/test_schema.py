@@ -63,12 +63,21 @@ def test_dates_that_do_not_exist_are_text():
     assert kind(["2024-02-30", "2024-02-01"]) == "category"
 
 
-def test_numbers_in_text_form_are_numbers_only_if_listed():
-    assert kind(["1", "2"]) == "category"
-    assert kind(["1", "2"], numerical_features=["a"]) == "number"
-    found = check(["1", "2"], ["2.5", None], numerical_features=["a"])
+def test_numbers_in_text_form_are_numbers_unless_they_are_codes():
+    assert kind(["1", "2"]) == "number"
+    assert kind(["007", "010"]) == "category"  # padded with zeros
+    assert kind(["007", "010"], numerical_features=["a"]) == "number"
+    assert kind(pd.Categorical(["1", "2"])) == "category"
+    assert kind(["1", "2"], categorical_features=["a"]) == "category"
+    found = check(["1", "2"], ["2.5", None])
     np.testing.assert_array_equal(found, [2.5, np.nan])
-    assert check(["1", "2"], [3], numerical_features=[0]).tolist() == [3]
+    assert check(["1", "2"], [3]).tolist() == [3]
+
+
+def test_numbers_that_come_as_text_at_prediction_are_read():
+    found = check([1, 2], ["3", " ", "1,430"])
+    np.testing.assert_array_equal(found, [3, np.nan, 1430])
+    assert check([True, False], ["true", " ", "False"]).tolist() == [True, None, False]
 
 
 def test_numbers_can_be_listed_as_categories_by_name_or_position():
@@ -104,8 +113,8 @@ def test_listed_dates_become_categories_and_booleans_numbers():
         ),
         (
             {"numerical_features": ["b"]},
-            "The column 'b' is listed in numerical_features, but holds 'two', which is "
-            "not a number; clean it or leave it out.",
+            "The column 'b' is listed in numerical_features, but holds 'one' and no "
+            "number at all; clean it or leave it out.",
         ),
         (
             {"numerical_features": ["c"]},
@@ -116,7 +125,7 @@ def test_listed_dates_become_categories_and_booleans_numbers():
 )
 def test_wrong_lists_of_columns_are_explained(listed, text):
     dates = pd.to_datetime(["2024-01-31", "2024-02-01"])
-    frame = pd.DataFrame({"a": [1, 2], "b": ["1", "two"], "c": dates})
+    frame = pd.DataFrame({"a": [1, 2], "b": ["one", "two"], "c": dates})
     with pytest.raises(ValueError) as error:
         learn_schema(read_table(frame), **listed)
     assert str(error.value) == text
@@ -145,22 +154,24 @@ def test_without_names_columns_are_matched_by_position():
         (["b", "c"], "The table lacks the column 'a', which was there in fit."),
         (["c"], "The table lacks the columns 'a', 'b', which were there in fit."),
         (
-            ["a", "b", "c", "z"],
-            "The table has the column 'z', which was not there in fit; drop it first.",
-        ),
-        (
-            ["y", "a", "b", "c", "z"],
-            "The table has the columns 'y', 'z', which were not there in fit; "
-            "drop them first.",
+            ["y", "b", "c", "z"],
+            "The table lacks the column 'a', which was there in fit. It has 'y', 'z', "
+            "not there in fit.",
         ),
     ],
 )
-def test_missing_and_new_columns_are_named(names, text):
+def test_missing_columns_are_named_beside_new_ones(names, text):
     schema = learn_schema(read_table(pd.DataFrame(np.eye(3), columns=list("abc"))))
     frame = pd.DataFrame(np.ones((1, len(names))), columns=names)
     with pytest.raises(TableError) as error:
         conform(read_table(frame), schema)
     assert str(error.value) == text
+
+
+def test_further_columns_are_ignored():
+    schema = learn_schema(read_table(pd.DataFrame(np.eye(3), columns=list("abc"))))
+    frame = pd.DataFrame(np.ones((1, 5)), columns=list("yabcz"))
+    assert list(conform(read_table(frame), schema).columns) == ["a", "b", "c"]
 
 
 def test_another_number_of_columns_is_refused():
@@ -175,7 +186,11 @@ def test_another_number_of_columns_is_refused():
     ("fitted", "now", "text"),
     [
         ([1, 2], ["abc"], "held numbers in fit, but now holds text, such as 'abc'"),
-        ([1, 2], ["1"], "held numbers in fit, but now holds text, such as '1'"),
+        (
+            [1, 2],
+            ["3", "abc"],
+            "held numbers in fit, but now holds text, such as 'abc'",
+        ),
         (
             [1, 2],
             [dt.datetime(2024, 1, 31)],
@@ -194,9 +209,14 @@ def test_another_number_of_columns_is_refused():
             "held booleans in fit, but now holds numbers, such as 2.0",
         ),
         (
-            ["2024-01-31", "2024-02-01"],
+            pd.to_datetime(["2024-01-31", "2024-02-01"]),
             ["2024-01-31", "soon"],
             "held dates in fit, but now holds text, such as 'soon'",
+        ),
+        (
+            pd.to_datetime(["2024-01-31", "2024-02-01"]),
+            ["31.01.2024"],
+            "held dates in fit, but now holds text, such as '31.01.2024'",
         ),
     ],
 )
@@ -206,9 +226,18 @@ def test_another_kind_is_refused_with_an_example(fitted, now, text):
     assert str(error.value) == f"The column 'a' {text}; convert it first."
 
 
-def test_listed_numbers_that_are_text_at_prediction_are_named():
-    with pytest.raises(TableError, match="but now holds text, such as 'abc'"):
-        check(["1", "2"], ["3", "abc"], numerical_features=["a"])
+@pytest.mark.parametrize(
+    ("fitted", "now", "found"),
+    [
+        (["1", "2"], ["3", "abc"], [3, np.nan]),
+        (["1,5", "2,25"], ["1.000,5", "1.5"], [1000.5, np.nan]),
+    ],
+)
+def test_what_cannot_be_read_as_in_fit_is_missing_and_counted(fitted, now, found):
+    schema = learn_schema(read_table(pd.DataFrame({"a": fitted})))
+    read = conform(read_table(pd.DataFrame({"a": now})), schema)
+    np.testing.assert_array_equal(read.columns["a"], found)
+    assert (read.readings["a"].n_unread, read.readings["a"].example) == (1, now[1])
 
 
 def test_numbers_where_categories_were_give_the_same_levels():

@@ -139,7 +139,8 @@ def test_huge_targets_come_back():
 
 def test_text_is_refused_as_a_number_but_booleans_are_not():
     assert message(RegressionTarget().fit, ["1.5", "2"]) == (
-        "y holds '1.5', but a regressor needs numbers; convert y to numbers first."
+        "y holds '1.5', but a regressor needs numbers; convert y to numbers first, "
+        "or use a classifier."
     )
     assert RegressionTarget().fit([True, False]).mean_ == 0.5
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from modernnca.errors import TableError
 from modernnca.table.read import read_table
-from modernnca.table.time_column import learn_times, read_times
+from modernnca.table.time_column import TimeColumn, learn_times, read_times
 
 DAYS = [dt.date(2024, 1, 1), dt.date(2024, 3, 1), None, dt.date(2024, 2, 1)]
 
@@ -85,3 +86,16 @@ def test_dates_are_days_to_the_microsecond():
     early, late = read_times("when", cells)
     assert late > early
     assert early == 19723
+
+
+def test_the_order_of_day_and_month_is_that_of_the_training_table():
+    given = read_table(frame(["31/01/2024", "01/03/2024", "02/02/2024"]))
+    times = learn_times([given], 1)
+    assert times.times.tolist() == [19753.0, 19755.0, 19783.0]
+    # By itself, this would be read with the month first.
+    later = read_table(frame(["03/02/2024", " ", "soon"]))
+    assert times.rank(later).tolist() == [1, 2, 2]
+    state = {**asdict(times), "reading": asdict(times.reading)}
+    again = TimeColumn.from_state(state)
+    assert again.reading == times.reading
+    assert again.rank(later).tolist() == [1, 2, 2]

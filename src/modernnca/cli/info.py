@@ -11,7 +11,7 @@ from modernnca import load
 from modernnca._tree_file import read_tree
 from modernnca.cli.display import columns_table, describe_training, printable, show
 from modernnca.cli.paths import check_input
-from modernnca.cli.table_files import in_short
+from modernnca.table.column_warnings import in_short
 
 _N_CLASSES_NAMED = 20
 

@@ -8,6 +8,7 @@ import typer
 
 from modernnca.cli.task import Task
 
+TABLE_FILE = "A .csv, .tsv, .txt (maybe .gz) or .parquet file."
 Device = Annotated[
     str | None, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, mps.")
 ]
@@ -21,9 +22,7 @@ def _columns(text: str) -> Any:
 class JobOptions:
     """What every such command takes."""
 
-    table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv or .parquet file.")
-    ]
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_FILE)]
     target: Annotated[
         str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.")
     ]
@@ -53,6 +52,9 @@ class JobOptions:
     numerical: Annotated[list[str] | None, _columns("Take this column as numbers")] = (
         None
     )
+    keep: Annotated[
+        list[str] | None, _columns("Use this column even if it identifies the rows")
+    ] = None
     time_column: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="When rows happened: dates or numbers."),

@@ -8,27 +8,22 @@ import typer
 from sklearn.base import is_classifier
 
 from modernnca import load
-from modernnca.cli.display import printable
-from modernnca.cli.options import Device
+from modernnca.cli.notes import warnings_as_notes
+from modernnca.cli.options import TABLE_FILE, Device
 from modernnca.cli.paths import check_input, check_output
 from modernnca.cli.table_files import (
     format_of,
-    in_short,
     print_table,
     read_table,
     write_table,
 )
-
-_N_NAMED = 10  # so many columns that are left out are named
 
 
 def predict(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")
     ],
-    table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv or .parquet file.")
-    ],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_FILE)],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -56,11 +51,8 @@ def predict(
     check_input(model)
     fitted = load(model, device=device)
     whole = read_table(table, texts=text_columns(fitted))
-    X, unknown = known_columns(fitted, whole)
-    if unknown:
-        names = in_short([printable(name) for name in unknown], n=_N_NAMED)
-        typer.echo(f"Ignored columns that the model does not use: {names}.", err=True)
-    predictions = predictions_for(fitted, X, n_neighbors=neighbors)
+    with warnings_as_notes():
+        predictions = predictions_for(fitted, whole, n_neighbors=neighbors)
     result = beside(whole, predictions) if keep else predictions
     if out is None:
         print_table(result)
@@ -73,15 +65,6 @@ def text_columns(model: Any) -> list[str]:
     """The columns that held text in the training table, to be read as text."""
     columns = model.preparation_.preprocessor.schema_.columns
     return [column.name for column in columns if column.held == "text"]
-
-
-def known_columns(model: Any, table: pa.Table) -> tuple[pa.Table, list[str]]:
-    """Keep the columns of the training table; name the others."""
-    if not hasattr(model, "feature_names_in_"):  # fitted to an array, in Python
-        return table, []
-    known = set(model.feature_names_in_)
-    unknown = [name for name in table.column_names if name not in known]
-    return table.drop_columns(unknown), unknown
 
 
 def predictions_for(model: Any, X: pa.Table, *, n_neighbors: int | None) -> pa.Table:

@@ -1,5 +1,7 @@
 """Tables in files: CSV, TSV and Parquet, by the suffix of the file."""
 
+import csv
+import os
 import re
 import sys
 from collections import Counter
@@ -12,19 +14,52 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
+import typer
 
 from modernnca.cli.paths import check_input, writing, written_whole
+from modernnca.table.column_warnings import in_short
 
 # Each row, and the header, must fit into a block: wide tables need large blocks.
 _BLOCK = 1 << 24
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 _N_NAMED = 20  # columns that an error lists
+_HEAD = 1 << 16  # bytes that tell the delimiter and the encoding
+_N_SNIFFED = 20  # lines
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
 
 
-def _read_separated(path: Path, texts: Collection[str], *, by: str) -> pa.Table:
+def _read_text(
+    path: Path, texts: Collection[str], *, by: str | None = None
+) -> pa.Table:
+    """Read a table in text: UTF-8, or what else it may be, maybe compressed."""
+    with pa.input_stream(path) as stream:
+        head = stream.read(_HEAD)
+    encodings = ("utf-16",) if head[:2] in _UTF_16 else ("utf-8", "cp1252", "latin-1")
+    by = by or find_delimiter(head.decode(encodings[0], errors="replace"))
+    for encoding in encodings:
+        try:
+            table = _read_separated(path, texts, by=by, encoding=encoding)
+            names = table.column_names
+        except UnicodeDecodeError:
+            continue
+        except pa.ArrowInvalid as error:
+            if "UTF8" in str(error) and encoding == "utf-8":
+                continue
+            raise
+        if not any(pa.types.is_binary(field.type) for field in table.schema):
+            if encoding != encodings[0]:
+                shown = repr(str(path))
+                typer.echo(f"{shown} is not UTF-8 text; read as {encoding}.", err=True)
+            return table.rename_columns([name.removeprefix("\ufeff") for name in names])
+    raise pa.ArrowInvalid("it is no text")
+
+
+def _read_separated(
+    path: Path, texts: Collection[str], *, by: str, encoding: str
+) -> pa.Table:
     return pa_csv.read_csv(
         path,
-        read_options=pa_csv.ReadOptions(block_size=_BLOCK),
+        read_options=pa_csv.ReadOptions(block_size=_BLOCK, encoding=encoding),
         parse_options=pa_csv.ParseOptions(delimiter=by, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(
             strings_can_be_null=True, column_types=dict.fromkeys(texts, pa.string())
@@ -32,16 +67,30 @@ def _read_separated(path: Path, texts: Collection[str], *, by: str) -> pa.Table:
     )
 
 
-def _read_csv(path: Path, texts: Collection[str]) -> pa.Table:
-    """Read a table; the delimiter may be a semicolon if the header has no comma."""
-    with open(path, "rb") as file:
-        header = file.readline(_BLOCK)
-    by = ";" if b";" in header and b"," not in header else ","
-    return _read_separated(path, texts, by=by)
+def find_delimiter(head: str) -> str:
+    """The delimiter that cuts the first lines into the same number of cells.
+
+    >>> find_delimiter("a;b\\n1,5;2\\n"), find_delimiter("a|b\\n1|2\\n")
+    (';', '|')
+    >>> find_delimiter("a\\n1\\n")
+    ','
+    """
+    lines, found, best = head.splitlines()[:_N_SNIFFED], ",", (0.0, 0)
+    for by in ",;\t|":
+        try:
+            widths = [len(row) for row in csv.reader(lines, delimiter=by) if row]
+        except csv.Error:
+            continue
+        if not widths or widths[0] == 1:
+            continue
+        score = (widths.count(widths[0]) / len(widths), widths[0])
+        if score > best:
+            found, best = by, score
+    return found
 
 
 def _read_tsv(path: Path, texts: Collection[str]) -> pa.Table:
-    return _read_separated(path, texts, by="\t")
+    return _read_text(path, texts, by="\t")
 
 
 def _read_parquet(path: Path, texts: Collection[str]) -> pa.Table:
@@ -74,27 +123,35 @@ class Format:
 
 
 FORMATS: dict[str, Format] = {
-    ".csv": Format(_read_csv, _write_csv),
+    ".csv": Format(_read_text, _write_csv),
+    ".txt": Format(_read_text, _write_csv),
     ".tsv": Format(_read_tsv, _write_tsv),
     ".parquet": Format(_read_parquet, pa_parquet.write_table),
 }
 
 
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # of text files
+
+
 def format_of(path: Path) -> Format:
-    """The format of a file, by its suffix.
+    """The format of a file, by its suffix; text may be compressed, as in .csv.gz.
 
     >>> format_of(Path("a.xlsx"))
     Traceback (most recent call last):
     ...
-    ValueError: Unknown suffix '.xlsx' of 'a.xlsx'; choose one of: .csv, .parquet, .tsv.
+    ValueError: Unknown suffix '.xlsx' of 'a.xlsx'; choose one of: .csv, .csv.gz, \\
+.parquet, .tsv, .txt.
     """
     suffix = path.suffix.lower()
-    if suffix not in FORMATS:
+    compressed = suffix in _COMPRESSIONS
+    inner = Path(path.stem).suffix.lower() if compressed else suffix
+    if inner not in FORMATS or (compressed and inner == ".parquet"):
+        shown = (inner if compressed and inner else "") + suffix
         raise ValueError(
-            f"Unknown suffix {suffix!r} of {path.name!r}; "
-            f"choose one of: {', '.join(sorted(FORMATS))}."
+            f"Unknown suffix {shown!r} of {path.name!r}; "
+            f"choose one of: {', '.join(sorted([*FORMATS, '.csv.gz']))}."
         )
-    return FORMATS[suffix]
+    return FORMATS[inner]
 
 
 def read_table(path: Path, *, texts: Collection[str] = ()) -> pa.Table:
@@ -159,20 +216,19 @@ def check_columns(table: pa.Table, names: Iterable[str], *, option: str) -> None
             raise ValueError(f"There is no column {name!r} for {option}; {way_out}")
 
 
-def in_short(names: Collection[str], *, n: int) -> str:
-    """The first `n` names, and how many more there are.
-
-    >>> in_short(["a", "b", "c", "d"], n=2)
-    'a, b and 2 more'
-    """
-    more = f" and {len(names) - n:,} more" if len(names) > n else ""
-    return ", ".join([*names][:n]) + more
-
-
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a table to a file, atomically."""
+    compression = _COMPRESSIONS.get(path.suffix.lower())
     with writing(path), written_whole(path) as file:
-        format_of(path).write(table, file)
+        if compression is None:
+            format_of(path).write(table, file)
+            return
+        # The stream closes what it writes to, but the file is needed once more.
+        with (
+            open(os.dup(file.fileno()), "wb") as inner,
+            pa.CompressedOutputStream(inner, compression) as stream,
+        ):
+            format_of(path).write(table, stream)
 
 
 def print_table(table: pa.Table) -> None:

@@ -10,12 +10,14 @@ import typer
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 from modernnca.cli.display import columns_table, describe_training, printable, show
+from modernnca.cli.notes import warnings_as_notes
 from modernnca.cli.options import JobOptions
 from modernnca.cli.paths import check_output, check_space, write_somewhere
 from modernnca.cli.set_option import apply_options
 from modernnca.cli.signals import shielded
-from modernnca.cli.table_files import check_columns, in_short, read_table
+from modernnca.cli.table_files import check_columns, read_table
 from modernnca.cli.task import Target, Task, guess_task, target_of
+from modernnca.table.column_warnings import in_short
 
 ESTIMATORS = {
     Task.CLASSIFICATION: ModernNCAClassifier,
@@ -43,7 +45,7 @@ class TrainingJob:
         check_space(self.options.out, embedded + raw)
         if not self.options.quiet:
             self._announce()
-        with shielded():
+        with shielded(), warnings_as_notes(quiet=self.options.quiet):
             learn()
             self._save()
 
@@ -63,6 +65,9 @@ class TrainingJob:
         missing = f"; skipped {target.n_missing:,} rows without a target"
         missing *= target.n_missing > 0
         typer.echo(f"Learning from {len(target.rows):,} rows{missing}.")
+        if target.unread is not None:
+            text = printable(target.unread)
+            typer.echo(f"Targets that are not numbers, such as {text!r}, are missing.")
 
     def _save(self) -> None:
         """Write the fitted model; its neighbors are numbered as in the file."""
@@ -94,14 +99,16 @@ def read_job(options: JobOptions, **arguments: Any) -> TrainingJob:
     check_columns(whole, drop, option="--drop")
     check_columns(whole, options.categorical or (), option="--categorical")
     check_columns(whole, options.numerical or (), option="--numerical")
+    check_columns(whole, options.keep or (), option="--keep")
     time_column = [] if options.time_column is None else [options.time_column]
     check_columns(whole.drop_columns([target]), time_column, option="--time-column")
-    found = target_of(whole, target)
+    found = target_of(whole, target, options.task)
     task = guess_task(found.values) if options.task is Task.AUTO else options.task
     numerical = options.numerical
     model = ESTIMATORS[task](
         preset=options.preset,
         categorical_features=options.categorical,
+        keep=options.keep,
         time_column=options.time_column,
         device=options.device,
         random_state=options.seed,
@@ -110,5 +117,7 @@ def read_job(options: JobOptions, **arguments: Any) -> TrainingJob:
         **arguments,
     )
     apply_options(model, options.set_options or ())
-    X = whole.drop_columns([*{target, *drop}]).take(pa.array(found.rows))
+    X = whole.drop_columns([*{target, *drop}])
+    if found.n_missing:
+        X = X.take(pa.array(found.rows))
     return TrainingJob(options, model, X, found, task)

@@ -105,7 +105,7 @@ class NetworkStack(nn.Module):
         return stacked
 
     def _stacked_blocks(self) -> Iterator[nn.Module]:
-        """The blocks in order, each for the networks that are so deep; then the norms."""
+        """The blocks in order, each for the networks so deep; then the norms."""
         lists: list[list[Any]] = [list(n.blocks.children()) for n in self.networks]
         for depth in range(max(len(parts) for parts in lists)):
             deep = [i for i, parts in enumerate(lists) if depth < len(parts) - 1]

@@ -77,7 +77,7 @@ class MethodConfig(NetworkConfig):
         True, FLAG, "Compute loss and gradient in one pass where that is possible."
     )
     n_knots: int = option(
-        128,
+        64,
         Number(2, integer=True, also=(0,)),
         "In training, interpolate the encoding of numbers between so many knots of "
         "their column; 0 encodes every number, as predictions do.",

@@ -109,7 +109,7 @@ class Preparation:
         return cls(
             Preprocessor.from_state(state["preprocessor"]),
             TARGETS[task].from_state(state["target"]),
-            None if times is None else TimeColumn(**times),
+            None if times is None else TimeColumn.from_state(times),
             state["target_bins"],
             state["uses_time"],
         )

@@ -40,6 +40,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         calibrate: calibrate class probabilities on the validation rows.
         class_weight: None, "balanced", or a dict from class to weight.
         categorical_features: names or positions of columns to take as categories.
+        keep: names or positions of columns to use even if they number or name the rows,
+            as identifiers do, which are left out.
         time_column: name or position of the column, of dates or numbers, that tells
             when a row happened, in tables that drift in time.
         time_limit: seconds that `fit` may take; kept to within one step.

@@ -1,5 +1,6 @@
 """The base of the estimators: fit, and what a fitted model can do."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from modernnca._named import named
@@ -28,12 +30,14 @@ from modernnca.estimators.config import ModernNCAConfig, as_options
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.resolve import (
     check_arguments,
+    known_arguments,
     resolve,
     warn_if_unencoded,
 )
 from modernnca.estimators.validation import split
+from modernnca.table.column_warnings import query_warnings
 from modernnca.table.raw_examples import RawExamples, read_examples
-from modernnca.table.schema import RawTable, read_table
+from modernnca.table.schema import RawTable, conform, read_table
 from modernnca.table.targets import Task
 from modernnca.train.budget import Budget
 from modernnca.train.loop import Epoch
@@ -63,6 +67,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
     rows_: RawExamples
     history_: list[Epoch]
 
+    @known_arguments
     def __init__(
         self,
         *,
@@ -84,6 +89,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         calibrate=None,
         class_weight=None,
         categorical_features=None,
+        keep=None,
         time_column=None,
         time_limit=None,
         callbacks=None,
@@ -111,6 +117,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         self.calibrate = calibrate
         self.class_weight = class_weight
         self.categorical_features = categorical_features
+        self.keep = keep
         self.time_column = time_column
         self.time_limit = time_limit
         self.callbacks = callbacks
@@ -158,7 +165,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         check_arguments(self)
         device, budget = choose_device(self.device), Budget(self.time_limit)
         with interruptible(budget):
-            data = read_examples(X, y, sample_weight, self.class_weight)
+            data = read_examples(X, y, sample_weight, self.class_weight, self._task)
             preset, config = resolve(self, len(data))
             rng = random_state(self.random_state)
             kept, held_out = split(
@@ -191,6 +198,8 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
     ) -> Run:
         """What the members may know about this fit."""
         warn_if_unencoded(self, config, encoded=prep.shape.encode_numbers)
+        for text in prep.preprocessor.warnings_:
+            warnings.warn(text, DataConversionWarning, stacklevel=3)
         folder = self.checkpoint_dir
         return Run(
             device,
@@ -305,6 +314,11 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         return self.ensemble_.combine.weights
 
     @property
+    def columns_(self) -> list[dict[str, Any]]:
+        """How each column was read and what becomes of it, one dict each."""
+        return self.preparation_.preprocessor.describe()
+
+    @property
     def feature_selection_(self) -> Any:
         """The feature selection of a wide table; None if the table is not wide."""
         return self.preparation_.preprocessor.selection_
@@ -394,15 +408,21 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
     def _read_queries(self, X: Any) -> Rows:
         """Check and encode rows to predict."""
         self._check_fitted()
-        table = read_table(X)
-        by_name = table.named and hasattr(self, "feature_names_in_")
+        names = getattr(self, "feature_names_in_", None)
+        table = read_table(X, only=None if names is None else set(names))
+        by_name = table.named and names is not None
         if len(table.columns) != self.n_features_in_ and not by_name:
             raise ValueError(
                 f"X has {len(table.columns)} features, but {type(self).__name__} is "
                 f"expecting {self.n_features_in_} features as input; give the same "
                 "columns as in fit."
             )
-        return self._encode(table)
+        if self.preparation_.times is not None:
+            self.preparation_.times.check(table)
+        read = conform(table, self.preparation_.preprocessor.schema_)
+        for text in query_warnings(table.ignored, read):
+            warnings.warn(text, DataConversionWarning, stacklevel=4)
+        return self._encode(read)
 
     def _encode(self, table: RawTable) -> Rows:
         device = self.ensemble_.remembered.values.device

@@ -2,6 +2,10 @@
 
 import math
 import warnings
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -29,6 +33,26 @@ _WITHOUT_TIME = {
     "past_only": "never",
     "validation_split": "random",
 }
+
+
+def known_arguments(init: Callable[..., None]) -> Callable[..., None]:
+    """Wrap a constructor so that it refuses other arguments in users' words."""
+    known = [*signature(init).parameters][1:]
+
+    @wraps(init)
+    def checked(self: Any, *values: Any, **arguments: Any) -> None:
+        name = type(self).__name__
+        if values:
+            raise TypeError(f"{name} takes arguments by name, as in {known[0]}=...")
+        for unknown in set(arguments) - set(known):
+            close = get_close_matches(unknown, [*known, *ModernNCAConfig.names()], n=1)
+            way_out = f"did you mean {close[0]!r}?" if close else f"see help({name})."
+            if unknown in ModernNCAConfig.names():
+                way_out = f"it is an option: config={{{unknown!r}: ...}}."
+            raise TypeError(f"{name} has no argument {unknown!r}; {way_out}")
+        init(self, **arguments)
+
+    return checked
 
 
 def check_arguments(model: Any) -> None:

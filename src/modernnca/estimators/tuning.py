@@ -200,7 +200,7 @@ def _validation_rows(
 ) -> tuple[RawExamples, RawExamples]:
     """All rows given, and the validation rows that each fit with this seed draws."""
     X, y, sample_weight, eval_set = data
-    whole = read_examples(X, y, sample_weight, model.class_weight)
+    whole = read_examples(X, y, sample_weight, model.class_weight, model._task)
     _, config = resolve(model, len(whole))
     rng = random_state(model.random_state)
     task, weights = model._task, model.class_weight

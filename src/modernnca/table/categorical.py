@@ -17,6 +17,8 @@ import numpy as np
 from modernnca._named import named
 
 MAX_LEVELS = 1000  # of a column with grouped levels; the others share one code
+_MIN_LOST = 30  # levels; of fewer, grouping some is no great loss
+_MAX_LOST = 0.1  # of the cells
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,23 @@ def learn_grouped(cells: np.ndarray) -> Levels:
     own: list[str | None] = [*sorted(repeated[:MAX_LEVELS])]
     rare = tuple(sorted(counts.keys() - set(own)))
     return Levels(tuple(own + [None] * missing), rare)
+
+
+def loses_levels(cells: np.ndarray) -> bool:
+    """Return whether `learn_grouped` would group a tenth of the cells, of many levels.
+
+    >>> loses_levels(np.array([f"{i} days" for i in range(40)], dtype=object))
+    True
+    >>> loses_levels(np.array(["b", "a", "b", "c"], dtype=object))
+    False
+    """
+    if len(set(cells) - {None}) < _MIN_LOST:
+        return False
+    counts = Counter(cells)
+    counts.pop(None, None)
+    own = sorted((n for n in counts.values() if n > 1), reverse=True)[:MAX_LEVELS]
+    n_cells = sum(counts.values())
+    return n_cells - sum(own) > _MAX_LOST * n_cells
 
 
 CATEGORICAL_ENCODINGS: dict[str, Callable[[np.ndarray], Levels]] = {

@@ -23,8 +23,8 @@ def finite_range(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     (array([1.]), array([3.]))
     """
     finite = np.isfinite(x)
-    low = np.where(finite, x, np.inf).min(axis=0)  # (P,)
-    high = np.where(finite, x, -np.inf).max(axis=0)  # (P,)
+    low = x.min(axis=0, where=finite, initial=np.inf)  # (P,)
+    high = x.max(axis=0, where=finite, initial=-np.inf)  # (P,)
     some = finite.any(axis=0)
     return np.where(some, low, 0.0), np.where(some, high, 0.0)
 
@@ -73,7 +73,8 @@ class NumericColumns:
     def transform(self, x: np.ndarray) -> np.ndarray:
         """Return x (N, P) bounded, standardized and without gaps."""
         scaled = self._scale(self._bound(x))
-        return np.where(np.isnan(scaled), self.fill_, scaled)
+        np.copyto(scaled, self.fill_, where=np.isnan(scaled))
+        return scaled
 
     def state(self) -> dict[str, Any]:
         """Return what was learned."""
@@ -89,12 +90,15 @@ class NumericColumns:
         return new
 
     def _bound(self, x: np.ndarray) -> np.ndarray:
-        x = np.where(np.isposinf(x), self.high_, x)
-        x = np.where(np.isneginf(x), self.low_, x)
-        x = np.where(np.abs(x) < _MIN_RAW, 0.0, x)
-        return np.clip(x, -_MAX_RAW, _MAX_RAW)
+        x = x.copy()  # one, however large the table
+        np.copyto(x, self.high_, where=np.isposinf(x))
+        np.copyto(x, self.low_, where=np.isneginf(x))
+        x[(x < _MIN_RAW) & (x > -_MIN_RAW)] = 0.0
+        return np.clip(x, -_MAX_RAW, _MAX_RAW, out=x)
 
     def _scale(self, x: np.ndarray) -> np.ndarray:
+        """Scale in place what `_bound` gave."""
         with np.errstate(over="ignore"):  # what overflows is clipped right here
-            scaled = (x - self.mean_) / self.std_
-            return np.clip(scaled, -MAX_STANDARD, MAX_STANDARD)
+            x -= self.mean_
+            x /= self.std_
+            return np.clip(x, -MAX_STANDARD, MAX_STANDARD, out=x)

@@ -1,6 +1,6 @@
 """The preprocessor: from a raw table to arrays, learned from the training rows."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from modernnca.table.categorical import (
     CategoricalColumns,
     Levels,
 )
+from modernnca.table.column_warnings import column_warnings, level_warnings
 from modernnca.table.dates import date_parts
 from modernnca.table.feature_selection import (
     MAX_ENCODED,
@@ -22,6 +23,7 @@ from modernnca.table.fourier import FourierFeatures, learn_fourier
 from modernnca.table.numeric import NumericColumns, finite_range
 from modernnca.table.read import RawTable, as_levels, missing_in
 from modernnca.table.schema import Column, Schema, conform, learn_schema
+from modernnca.table.text_features import TextFeatures
 from modernnca.table.time_column import read_times
 from modernnca.table.univariate import DesignMatrix
 
@@ -43,6 +45,13 @@ TIME_FEATURES = {
 }
 
 
+_DROPPED = {
+    "constant": "dropped",
+    "identifier": "dropped: it identifies the rows",
+    "unused": "dropped by feature selection",
+}
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple | np.ndarray)
 
@@ -60,6 +69,11 @@ class PreprocessingConfig(Config):
     numerical_features: Any = option(
         None, _COLUMNS, "Columns to take as numbers, by name or position."
     )
+    keep: Any = option(
+        None,
+        _COLUMNS,
+        "Columns to use even if they number or name the rows, by name or position.",
+    )
     time_column: str | int | None = option(
         None,
         Satisfies(lambda v: isinstance(v, str | int | np.integer), "a column"),
@@ -70,6 +84,12 @@ class PreprocessingConfig(Config):
         "grouped",
         OneOf(CATEGORICAL_ENCODINGS),
         "grouped: rare levels share a code; onehot: each level has its own.",
+    )
+    n_text_features: int = option(
+        16,
+        Number(0, integer=True),
+        "Numbers that a column of free text becomes, by the character n-grams that its "
+        "texts share; 0 leaves only the levels that recur.",
     )
     missing_indicators: bool = option(
         True, FLAG, "Add a column that tells where a number was missing."
@@ -155,14 +175,20 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
             table,
             categorical_features=config.categorical_features,
             numerical_features=config.numerical_features,
+            keep=self._kept(),
         )
-        self.schema_ = _without(schema, unused)
+        self.schema_ = schema.with_kind(unused, "unused")
         table = conform(table, self.schema_)
         self.fourier_ = self._learn_fourier(table)
         self.facts_ = {name: _facts(cells) for name, cells in table.columns.items()}
         self.starts_ = {
             name: np.fmin.reduce(table.columns[name])  # fmin skips NaT
             for name in self._names("datetime")
+        }
+        self.texts_ = {
+            name: TextFeatures(config.n_text_features).fit(table.columns[name])
+            for name in self._names("text")
+            if config.n_text_features
         }
         self.indicators_ = [
             name
@@ -180,6 +206,7 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         self.numeric_ = NumericColumns(standardize=config.standardize).fit(x)
         self.categorical_ = CategoricalColumns(config.categorical_encoding)
         self.categorical_.fit(self._cells(table))
+        self.warnings_ = self._warnings(table)
 
     @property
     def n_plain(self) -> int:
@@ -234,20 +261,14 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         x0 number - standardized, missing indicator
         x1 constant - dropped
         """
-        levels = dict(zip(self._categories(), self.categorical_.levels_, strict=True))
         rows = []
         for column in self.schema_.columns:
-            name, kind = column.name, column.kind
-            if kind == "constant":
-                treatment = "dropped"
-            elif kind == "unused":
-                treatment = "dropped by feature selection"
-            elif name in levels:
-                treatment = _describe_levels(levels[name])
-            else:
-                treatment = self._describe_number(name)
-            facts = self.facts_[name]
-            rows.append({"name": name, "kind": kind, "treatment": treatment, **facts})
+            facts = self.facts_[column.name]
+            treatment = self._describe_treatment(column)
+            if column.reading is not None and column.kind not in _DROPPED:
+                treatment = f"{column.reading}: {treatment}"
+            row = {"name": column.name, "kind": column.kind, "treatment": treatment}
+            rows.append({**row, **facts})
         return rows
 
     def state(self) -> dict[str, Any]:
@@ -258,9 +279,11 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
             config[name] = _plain_columns(value) if _is_list(value) else value
         return {
             "config": config,
-            "schema": asdict(self.schema_),
+            "schema": self.schema_.state(),
             "selection": None if self.selection_ is None else self.selection_.state(),
             "facts": self.facts_,
+            "warnings": self.warnings_,
+            "texts": {name: text.state() for name, text in self.texts_.items()},
             "starts": {name: str(start) for name, start in self.starts_.items()},
             "indicators": self.indicators_,
             "fourier": None if self.fourier_ is None else asdict(self.fourier_),
@@ -274,13 +297,14 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild the preprocessor from what was learned."""
         new = cls(PreprocessingConfig(**state["config"]))
-        columns = tuple(Column(**column) for column in state["schema"]["columns"])
-        new.schema_ = Schema(columns, state["schema"]["named"])
+        new.schema_ = Schema.from_state(state["schema"])
         selection, fourier = state["selection"], state["fourier"]
         new.selection_ = selection and FeatureSelection.from_state(selection)
-        new.facts_ = state["facts"]
+        new.facts_, new.warnings_ = state["facts"], state.get("warnings", [])
         starts = state["starts"].items()
         new.starts_ = {name: np.datetime64(start, "us") for name, start in starts}
+        texts = state.get("texts", {}).items()
+        new.texts_ = {name: TextFeatures.from_state(text) for name, text in texts}
         new.indicators_ = state["indicators"]
         new.fourier_ = fourier and FourierFeatures(**fourier)
         new.parts_ = [(name, part) for name, part in state["parts"]]
@@ -289,16 +313,25 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         new.categorical_ = CategoricalColumns.from_state(state["categorical"])
         return new
 
+    def _kept(self) -> list[str | int]:
+        """The columns that are used though they may look like identifiers."""
+        time = self.config.time_column
+        kept = [] if self.config.keep is None else [*self.config.keep]
+        return kept if time is None else [*kept, time]
+
     def _parts(self, table: RawTable) -> dict[tuple[str, str], np.ndarray]:
-        """All numerical cells, by column and by part of a date."""
+        """All numerical cells, by column and by part of a date or a text."""
         parts = {(name, ""): table.columns[name] for name in self._names("number")}
         for name, start in self.starts_.items():
             for part, values in date_parts(table.columns[name], start).items():
                 parts[name, part] = values
+        for name, text in self.texts_.items():
+            for place, values in enumerate(text.transform(table.columns[name]).T):
+                parts[name, f"text {place}"] = values
         return parts
 
     def _categories(self) -> list[str]:
-        return self._names("boolean", "category")
+        return self._names("boolean", "category", "text")
 
     def _names(self, *kinds: str) -> list[str]:
         """The columns of these kinds; without the time column, if it is not used so."""
@@ -355,6 +388,31 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
             self.n_levels,
         )
 
+    def _warnings(self, table: RawTable) -> list[str]:
+        """What was lost in reading the training table, and the way out."""
+        texts = []
+        for column in self.schema_.columns:
+            texts += column_warnings(column, len(table))
+        levels = dict(zip(self._categories(), self.categorical_.levels_, strict=True))
+        for name in self.schema_.names("category", "text"):
+            if name in levels and name not in self.texts_:
+                texts += level_warnings(name, levels[name], table.columns[name])
+        return texts
+
+    def _describe_treatment(self, column: Column) -> str:
+        name, kind = column.name, column.kind
+        if kind in _DROPPED:
+            return _DROPPED[kind]
+        if name not in self._categories():
+            return self._describe_number(name)
+        levels = dict(zip(self._categories(), self.categorical_.levels_, strict=True))
+        text = _describe_levels(levels[name])
+        if name in self.texts_:
+            n_features = sum(source == name for source, _ in self.parts_)
+            recurring = f", {text}" if len(levels[name]) > 1 else ""
+            text = f"{n_features} text features{recurring}"
+        return text
+
     def _describe_number(self, name: str) -> str:
         found = [part for part in self.parts_ if part[0] == name]
         words = [part for _, part in found if part]  # of a date
@@ -372,15 +430,6 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
 def _plain_columns(columns: Any) -> list[str | int]:
     """Names and positions as JSON has them."""
     return [each if isinstance(each, str) else int(each) for each in columns]
-
-
-def _without(schema: Schema, names: set[str]) -> Schema:
-    """The schema in which the columns of these names are not used."""
-    columns = tuple(
-        replace(column, kind="unused") if column.name in names else column
-        for column in schema.columns
-    )
-    return replace(schema, columns=columns)
 
 
 def _n_distinct(cells: np.ndarray) -> int:

@@ -9,7 +9,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from modernnca.table.schema import RawTable, Schema, conform, read_table
-from modernnca.table.targets import read_target
+from modernnca.table.targets import Task, read_numbers, read_target
+from modernnca.table.text_reading import Reading
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class RawExamples:
     y: np.ndarray  # (N,) as the user gave it
     weights: np.ndarray | None  # (N,)
     index: np.ndarray  # (N,) row numbers in the table given to `fit`
+    reading: Reading | None = None  # of targets that are numbers in text
 
     def __len__(self) -> int:
         return len(self.y)
@@ -27,15 +29,21 @@ class RawExamples:
     def take(self, rows: np.ndarray) -> "RawExamples":
         """These rows alone."""
         weights = None if self.weights is None else self.weights[rows]
-        table = self.table.take(rows)
-        return RawExamples(table, self.y[rows], weights, self.index[rows])
+        index, table = self.index[rows], self.table.take(rows)
+        return replace(self, table=table, y=self.y[rows], weights=weights, index=index)
 
 
 def read_examples(
-    X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    task: Task = "classification",
 ) -> RawExamples:
     """Read and check what was given to `fit`; rows of zero weight are left out."""
-    table, y = read_table(X), read_target(y)
+    table, y, reading = read_table(X), read_target(y), None
+    if task == "regression":
+        y, reading = read_numbers(y)
     check_consistent_length(range(len(table)), y)
     if len(table) < 2:
         raise ValueError(
@@ -47,7 +55,7 @@ def read_examples(
         weights = _check_sample_weight(
             sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )
-    rows = RawExamples(table, y, weights, np.arange(len(table)))
+    rows = RawExamples(table, y, weights, np.arange(len(table)), reading)
     if weights is not None and not weights.all():
         rows = rows.take(np.flatnonzero(weights))
     return replace(rows, weights=_with_classes(rows.y, rows.weights, class_weight))
@@ -73,6 +81,8 @@ def read_eval_set(
             f"got {type(eval_set).__name__}."
         )
     table, y = read_table(eval_set[0]), read_target(eval_set[1])
+    if rows.reading is not None:
+        y, _ = read_numbers(y, rows.reading)
     check_consistent_length(range(len(table)), y)
     weights = None if rows.weights is None else np.ones(len(y))
     index = rows.index.max() + 1 + np.arange(len(y))

@@ -6,12 +6,15 @@ The types, and how each is stored (N rows):
     text      objects str, None
     datetime  datetime64[us] in UTC, missing is NaT
     nothing   any of these with every cell missing
+
+Blanks and the usual words for missing (gap_words.py) are missing cells of a text.
+Integers that a float64 cannot hold are text.
 """
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -19,6 +22,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from sklearn.utils import check_array
+
+from modernnca.table.gap_words import without_gap_words
+from modernnca.table.text_reading import Reading
 
 _BOOLEANS = (bool, np.bool_)
 _NUMBERS = (Real, Decimal, np.bool_)
@@ -28,6 +34,7 @@ _CONTAINERS = (dict, list, tuple, set, np.ndarray)
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType")  # pandas' own, without pandas
 _AS_CELLS = (nw.String, nw.Boolean, nw.Object)
 _LEVELED = (nw.Categorical, nw.Enum)
+_MAX_WHOLE = 2**53  # of a float64, which cannot tell larger integers apart
 
 
 @dataclass(frozen=True)
@@ -44,14 +51,17 @@ class RawTable:
     columns: dict[str, np.ndarray]
     named: bool  # False for arrays and lists, whose columns are called x0, x1, ...
     categorical: frozenset[str] = frozenset()  # declared so by the frame itself
+    # Of columns that were text in the frame and have been read: how. See `conform`.
+    readings: dict[str, Reading] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()  # columns of the frame that were not read
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
+        return len(next(iter(self.columns.values()), ()))
 
     def take(self, rows: np.ndarray) -> "RawTable":
         """Return the table of these rows, in this order."""
         columns = {name: cells[rows] for name, cells in self.columns.items()}
-        return RawTable(columns, self.named, self.categorical)
+        return replace(self, columns=columns)
 
 
 def column_type(cells: np.ndarray) -> str:
@@ -91,6 +101,8 @@ def is_missing(cell: Any) -> bool:
     """
     if type(cell) is str:
         return False
+    if cell is np.ma.masked:
+        return True
     return type(cell).__name__ in _MISSING_TYPES or bool(cell != cell)
 
 
@@ -116,6 +128,8 @@ def as_levels(cells: np.ndarray) -> np.ndarray:
     >>> as_levels(np.array([1.0, np.nan, 2.5]))
     array(['1', None, '2.5'], dtype=object)
     """
+    if cells.dtype.kind == "O" and column_type(cells) != "boolean":
+        return cells
     missing = missing_in(cells)
     present = cells[~missing]
     if cells.dtype.kind == "M":
@@ -123,43 +137,51 @@ def as_levels(cells: np.ndarray) -> np.ndarray:
     if cells.dtype.kind != "O":
         levels, places = np.unique(present, return_inverse=True)
         present = _texts(levels.tolist())[places]
-    elif column_type(cells) == "boolean":
+    else:
         present = np.where(present.astype(bool), "True", "False")
     return _filled(None, missing, present, dtype=object)
 
 
-def read_table(X: Any) -> RawTable:
+def read_table(X: Any, *, only: Collection[str] | None = None) -> RawTable:
     """Read a pandas, polars or pyarrow frame, a 2-D array or a list of rows.
+
+    Of a frame with named columns, those in `only` are read; None: all.
 
     >>> read_table(np.array([[1, 2], [3, 4]])).columns
     {'x0': array([1., 3.]), 'x1': array([2., 4.])}
     """
     if nw.dependencies.is_into_dataframe(X) or isinstance(X, nw.DataFrame):
-        return _read_frame(X)
+        return _read_frame(X, only)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise TypeError("X is a lazy frame; collect it first.")
     return _read_array(X)
 
 
-def _read_frame(X: Any) -> RawTable:
+def _read_frame(X: Any, only: Collection[str] | None) -> RawTable:
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
-    name, count = (Counter(names).most_common(1) or [("", 0)])[0]
+    named = all(isinstance(name, str) for name in names)  # as scikit-learn has it
+    used = [n for n in names if not named or only is None or n in only]
+    name, count = (Counter(used).most_common(1) or [("", 0)])[0]
     if count > 1:
         raise ValueError(f"The column name {name!r} occurs twice; rename one of them.")
     frame = nw.from_native(X, eager_only=True)
     _check_shape(*frame.shape)
-    named = all(isinstance(name, str) for name in names)  # as scikit-learn has it
     columns, categorical = {}, set()
     names = names if named else _plain_names(len(names))
     # Not frame[:, place], which searches all names of a pandas frame each time.
     for name, series in zip(names, frame.iter_columns(), strict=True):
+        if named and only is not None and name not in only:
+            continue
         columns[name] = _read_series(name, series)
         if series.dtype in _LEVELED:
             categorical.add(name)
-    return RawTable(columns, named, frozenset(categorical))
+    ignored = tuple(name for name in names if name not in columns)
+    return RawTable(columns, named, frozenset(categorical), ignored=ignored)
 
 
 def _read_array(X: Any) -> RawTable:
+    if isinstance(X, np.ma.MaskedArray):
+        X = fill_masked(X)
     # numpy itself would turn all cells of [[1, "a"]] into text.
     array = check_array(
         np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X,
@@ -171,7 +193,7 @@ def _read_array(X: Any) -> RawTable:
     )
     _check_shape(*array.shape)
     names = _plain_names(array.shape[1])
-    if array.dtype.kind in "fiu":
+    if array.dtype.kind in "fiu" and not _too_large(array):
         columns = list(np.ascontiguousarray(array.T, dtype=np.float64))
     elif array.dtype.kind == "m":
         columns = list(array.T / np.timedelta64(1, "s"))
@@ -186,7 +208,9 @@ def _read_array(X: Any) -> RawTable:
 def _read_series(name: str, series: nw.Series) -> np.ndarray:
     dtype = series.dtype
     if dtype.is_integer():
-        # pyarrow refuses to cast integers that a float cannot tell apart; numpy rounds.
+        bounds = (series.min(), series.max())  # None, or pandas' NA, if all are missing
+        if any(isinstance(b, Integral) and abs(int(b)) > _MAX_WHOLE for b in bounds):
+            return _read_cells(name, _as_objects(series.to_list()))
         return np.asarray(series.to_numpy(), dtype=np.float64)
     if dtype.is_numeric():
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
@@ -198,19 +222,31 @@ def _read_series(name: str, series: nw.Series) -> np.ndarray:
         return np.asarray(series.to_numpy()).astype("datetime64[us]")
     if dtype == nw.Duration:
         return np.asarray(series.to_numpy()) / np.timedelta64(1, "s")
+    if dtype == nw.String and hasattr(series.to_native(), "dictionary_encode"):
+        return without_gap_words(_arrow_texts(series.to_native()))
     if dtype in _AS_CELLS:
         return _read_cells(name, np.asarray(series.to_numpy(), dtype=object))
     # Not to_numpy, which gives missing cells of pyarrow's dictionaries a level.
-    cells = np.fromiter(series.to_list(), dtype=object, count=len(series))
+    cells = _as_objects(series.to_list())
     column = _read_cells(name, cells)
     return as_levels(column) if dtype in _LEVELED else column
+
+
+def _arrow_texts(column: Any) -> np.ndarray:
+    """A text column of pyarrow as objects, each distinct text once in memory."""
+    parts = []
+    for chunk in column.dictionary_encode().iterchunks():
+        levels = _as_objects([*chunk.dictionary.to_pylist(), None])
+        codes = chunk.indices.fill_null(len(levels) - 1).to_numpy(zero_copy_only=False)
+        parts.append(levels[codes])
+    return np.concatenate(parts)
 
 
 def _read_cells(name: str, cells: np.ndarray) -> np.ndarray:
     """Find the type that holds all the objects of a column; else text."""
     types = set(map(type, cells))
     if types <= {str, type(None)}:
-        return cells
+        return without_gap_words(cells)
     if any(issubclass(each, _CONTAINERS) for each in types):
         cell = next(cell for cell in cells if isinstance(cell, _CONTAINERS))
         raise TypeError(
@@ -229,12 +265,43 @@ def _read_cells(name: str, cells: np.ndarray) -> np.ndarray:
     if all_are(_DURATIONS):
         seconds = [np.timedelta64(cell) / np.timedelta64(1, "s") for cell in present]
         return _filled(np.nan, missing, seconds, dtype=np.float64)
-    if all_are(_NUMBERS):
+    if all_are(_NUMBERS) and not any(
+        isinstance(cell, Integral) and abs(int(cell)) > _MAX_WHOLE for cell in present
+    ):
         return _filled(np.nan, missing, present, dtype=np.float64)
     if all_are(_DATES):
         dates = [_utc(cell) for cell in present]
         return _filled("NaT", missing, dates, dtype="datetime64[us]")
-    return _filled(None, missing, _texts(present), dtype=object)
+    texts = without_gap_words(_texts(present))
+    return _filled(None, missing, texts, dtype=object)
+
+
+def fill_masked(array: np.ma.MaskedArray) -> np.ndarray:
+    """Return the array with a gap wherever it is masked.
+
+    >>> fill_masked(np.ma.array([1, 2], mask=[False, True]))
+    array([ 1., nan])
+    """
+    blank: Any = None
+    dtype = np.dtype(object)
+    if array.dtype.kind in "fiu" and not _too_large(array.compressed()):
+        blank, dtype = np.nan, np.dtype(np.float64)
+    elif array.dtype.kind in "mM":
+        blank, dtype = "NaT", array.dtype
+    filled = array.data.astype(dtype)
+    filled[np.ma.getmaskarray(array)] = blank
+    return filled
+
+
+def _too_large(array: np.ndarray) -> bool:
+    """Whether there are integers that a float64 cannot tell apart."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return False
+    return bool(max(abs(int(array.min())), abs(int(array.max()))) > _MAX_WHOLE)
+
+
+def _as_objects(cells: list[Any]) -> np.ndarray:
+    return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 def _texts(values: Iterable[Any]) -> np.ndarray:

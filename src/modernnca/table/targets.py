@@ -1,5 +1,6 @@
 """Targets to what rows vote for, and back: classes to codes, numbers standardized."""
 
+import datetime as dt
 from decimal import Decimal
 from typing import Any, Literal, Self
 
@@ -8,9 +9,12 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from modernnca.table.numeric import mean_and_std
-from modernnca.table.read import is_missing
+from modernnca.table.read import fill_masked, is_missing
+from modernnca.table.text_reading import Reading, find_reading
 
 Task = Literal["classification", "regression"]
+
+_MIN_ROWS = 10  # with fewer, each row may have a class of its own
 
 
 def read_target(y: Any) -> np.ndarray:
@@ -25,6 +29,8 @@ def read_target(y: Any) -> np.ndarray:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
         )
+    if isinstance(y, np.ma.MaskedArray):
+        y = fill_masked(y) if np.ma.is_masked(y) else y.data
     listed = isinstance(y, list | tuple)
     # Left to itself, numpy would make the text "nan" of the gap in ["a", nan].
     values = column_or_1d(np.asarray(y, dtype=object) if listed else y, warn=True)
@@ -48,7 +54,9 @@ def read_target(y: Any) -> np.ndarray:
 
 
 def _missing_in(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind in "OM":
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype.kind == "O":
         return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
 
@@ -68,6 +76,20 @@ def _settle(values: np.ndarray) -> np.ndarray:
     return values
 
 
+# Dates that are objects, as pyarrow and plain lists have them, from ISO text.
+_DATES = {
+    "date": dt.date.fromisoformat,
+    "datetime": dt.datetime.fromisoformat,
+    "time": dt.time.fromisoformat,
+}
+
+
+def _are_dates(labels: np.ndarray) -> bool:
+    """Whether labels are objects, all of one type of date or time."""
+    types = set(map(type, labels)) if labels.dtype.kind == "O" else set()
+    return len(types) == 1 and types.pop().__name__ in _DATES
+
+
 class ClassificationTarget:
     """Labels of any type to the codes 0 to V - 1, and back.
 
@@ -79,8 +101,16 @@ class ClassificationTarget:
     def fit(self, y: Any) -> Self:
         """Learn the classes of y (N,)."""
         labels = read_target(y)
-        check_classification_targets(labels)
         self.classes_ = np.unique(labels)
+        whole = labels.dtype.kind != "f"
+        if whole and len(self.classes_) == len(labels) >= _MIN_ROWS:
+            raise ValueError(
+                f"y has as many classes as rows, {len(labels):,} (such as "
+                f"{labels.tolist()[0]!r}), so no class can be learned; for numbers use "
+                "a regressor, or name another target."
+            )
+        if not _are_dates(labels):  # which scikit-learn does not know as objects
+            check_classification_targets(labels)
         if len(self.classes_) == 1:
             raise ValueError(
                 f"y has one class only ({self.classes_.tolist()[0]!r}); "
@@ -96,7 +126,10 @@ class ClassificationTarget:
     def encode(self, y: Any) -> np.ndarray:
         """Return the codes of the labels y, int64 (N,)."""
         code = {label: place for place, label in enumerate(self.classes_.tolist())}
-        labels = read_target(y).tolist()
+        found_labels = read_target(y)
+        if found_labels.dtype.kind == self.classes_.dtype.kind == "M":
+            found_labels = found_labels.astype(self.classes_.dtype)  # of one unit
+        labels = found_labels.tolist()
         try:
             found = map(code.__getitem__, labels)
             return np.fromiter(found, dtype=np.int64, count=len(labels))
@@ -112,13 +145,22 @@ class ClassificationTarget:
 
     def state(self) -> dict[str, Any]:
         """Return what was learned, as plain lists."""
-        return {"classes": self.classes_.tolist(), "dtype": str(self.classes_.dtype)}
+        classes, dtype = self.classes_, str(self.classes_.dtype)
+        if classes.dtype.kind in "mM":
+            return {"classes": classes.astype(np.int64).tolist(), "dtype": dtype}
+        if _are_dates(classes):
+            texts = [date.isoformat() for date in classes]
+            return {"classes": texts, "dtype": type(classes[0]).__name__}
+        return {"classes": classes.tolist(), "dtype": dtype}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild the target from what was learned."""
         new = cls()
-        new.classes_ = np.array(state["classes"], dtype=state["dtype"])
+        classes, dtype = state["classes"], state["dtype"]
+        if dtype in _DATES:
+            classes, dtype = [_DATES[dtype](text) for text in classes], "object"
+        new.classes_ = np.array(classes, dtype=dtype)
         return new
 
 
@@ -163,9 +205,36 @@ def _as_numbers(y: Any) -> np.ndarray:
     if values.dtype.kind not in "fiub":
         raise ValueError(
             f"y holds {values.tolist()[0]!r}, but a regressor needs numbers; "
-            "convert y to numbers first."
+            "convert y to numbers first, or use a classifier."
         )
     return values.astype(np.float64)
+
+
+def read_numbers(
+    y: np.ndarray, reading: Reading | None = None
+) -> tuple[np.ndarray, Reading | None]:
+    """Read numbers in text, as of prices; other targets are returned as they are.
+
+    Args:
+        reading: how other rows were read.
+
+    >>> read_numbers(np.array(["$1,035,000", "$950"], dtype=object))[0]
+    array([1.035e+06, 9.500e+02])
+    """
+    if y.dtype.kind not in "OU" or not all(isinstance(each, str) for each in y):
+        return y, None
+    cells = y.astype(object)
+    reading = reading or find_reading(cells, kind="number")
+    if reading is None:
+        return y, None
+    values, reading = reading.read(cells)
+    if reading.n_unread:
+        row = int(np.isnan(values).argmax())
+        raise ValueError(
+            f"y holds {reading}, but row {row} is {reading.example!r}; drop or correct "
+            "such rows before fit."
+        )
+    return values, reading
 
 
 def bin_numbers(y: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:

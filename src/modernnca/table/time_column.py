@@ -1,26 +1,36 @@
 """A time column of dates or numbers, read as ranks in time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from modernnca.errors import TableError
 from modernnca.table.read import RawTable, column_type, missing_in
-from modernnca.table.schema import Names, listed, parse_dates
+from modernnca.table.schema import Names, listed
+from modernnca.table.text_reading import Reading, find_reading
 
 _DAY = np.timedelta64(1, "D")
 
 
-def read_times(name: str, cells: np.ndarray) -> np.ndarray:
+def read_times(
+    name: str, cells: np.ndarray, reading: Reading | None = None
+) -> np.ndarray:
     """Read a time column as numbers (N,): of dates the days; NaN where missing.
+
+    Args:
+        reading: of texts; None: as the texts themselves tell.
 
     >>> read_times("when", np.array(["1970-01-02 12:00", None], dtype=object))
     array([1.5, nan])
     """
-    dates = parse_dates(cells) if column_type(cells) == "text" else cells
-    if dates is not None and dates.dtype.kind == "M":
-        return np.asarray((dates - np.datetime64(0, "us")) / _DAY, dtype=np.float64)
-    if column_type(cells) == "nothing":
+    held = column_type(cells)
+    if held == "text":
+        reading = reading or find_reading(cells)
+        cells = cells if reading is None else reading.read(cells)[0]
+    if cells.dtype.kind == "M":
+        return np.asarray((cells - np.datetime64(0, "us")) / _DAY, dtype=np.float64)
+    if held == "nothing":
         return np.full(len(cells), np.nan)
     if cells.dtype.kind != "f":
         example = next(cell for cell in cells[~missing_in(cells)])
@@ -48,6 +58,7 @@ class TimeColumn:
     place: int
     named: bool
     times: np.ndarray  # (T,) distinct, in order
+    reading: Reading | None = None  # of texts
 
     def rank(self, table: RawTable) -> np.ndarray:
         """The rank of each row in time, (N,)."""
@@ -57,14 +68,25 @@ class TimeColumn:
 
     def read(self, table: RawTable) -> np.ndarray:
         """The time of each row, (N,); NaN where missing."""
+        self.check(table)
         if not (table.named and self.named):
-            return read_times(self.name, [*table.columns.values()][self.place])
-        if self.name not in table.columns:
+            cells = [*table.columns.values()][self.place]
+            return read_times(self.name, cells, self.reading)
+        return read_times(self.name, table.columns[self.name], self.reading)
+
+    def check(self, table: RawTable) -> None:
+        """Raise if a table lacks the column."""
+        if table.named and self.named and self.name not in table.columns:
             raise TableError(
                 f"The table lacks the time_column {self.name!r} of the training table; "
                 "where times are not known, leave its cells empty."
             )
-        return read_times(self.name, table.columns[self.name])
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild the column from its fields as plain values."""
+        reading = state.get("reading")
+        return cls(**{**state, "reading": reading and Reading(**reading)})
 
 
 def learn_times(tables: list[RawTable], column: str | int) -> TimeColumn:
@@ -79,6 +101,8 @@ def learn_times(tables: list[RawTable], column: str | int) -> TimeColumn:
     columns: Names = [column]
     (name,) = listed(tables[0], "time_column", columns)
     place = [*tables[0].columns].index(name)
-    empty = TimeColumn(name, place, tables[0].named, np.empty(0))
+    cells = tables[0].columns[name]
+    reading = find_reading(cells) if column_type(cells) == "text" else None
+    empty = TimeColumn(name, place, tables[0].named, np.empty(0), reading)
     times = np.concatenate([empty.read(table) for table in tables])
-    return TimeColumn(name, place, tables[0].named, np.unique(times[~np.isnan(times)]))
+    return replace(empty, times=np.unique(times[~np.isnan(times)]))

@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -130,6 +131,45 @@ def test_cells_that_are_neither_text_nor_numbers_are_refused(tmp_path, cells, re
     array[:] = cells
     np.save(tmp_path / "a.npy", array, allow_pickle=True)
     with pytest.raises(TableError, match=reason):
+        load_array(tmp_path / "a.npy")
+
+
+_LONG = 200_000
+
+
+def _repeated(call: bytes) -> bytes:
+    """A pickle that makes 5,000 copies of a long text out of one."""
+    return b"\x80\x02X" + struct.pack("<I", _LONG) + b"a" * _LONG + b"q\0" + 5000 * call
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        b"\x80\x02Nr" + struct.pack("<I", 2**26) + b".",  # the index of a memo
+        b"\x80\x05\x96" + struct.pack("<Q", 2**28) + b".",  # the size of a byte array
+        b"\x80\x04\x8d" + struct.pack("<Q", 2**28) + b"abc.",  # the size of a text
+        _repeated(b"c_codecs\nencode\nh\0X\6\0\0\0latin1\x86R") + b".",
+    ],
+    ids=["memo", "bytearray", "text", "copies"],
+)
+def test_bombs_stay_bounded(tmp_path, bomb):
+    path = write_npy(tmp_path / "a.npy", bomb)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TableError, match="Cannot read"):
+            load_array(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20e6
+
+
+def test_declared_sizes_are_held_to_the_size_of_the_file(tmp_path):
+    file = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": (2**28,)}
+    np.lib.format.write_array_header_1_0(file, header)
+    (tmp_path / "a.npy").write_bytes(file.getvalue() + bytes(80))
+    with pytest.raises(TableError, match="it declares 2,147,483,648 bytes but has 208"):
         load_array(tmp_path / "a.npy")
 
 

@@ -2,18 +2,23 @@
 
 NumPy saves an array of objects as a pickle. This reader calls nothing that such a
 pickle names: the few names that an array of text and numbers needs are replaced by
-inert stand-ins, and any other name is refused.
+inert stand-ins, and any other name is refused. Nor does a file take much more memory
+than its own size, whatever sizes it declares.
 """
 
+import io
+import math
 import pickle
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from modernnca.errors import TableError
 
 _CELLS = (str, int, float, bool, type(None), np.generic)
+_MAX_GROWTH = 8  # times as many bytes as the pickle has may be made of it
 _WAY_OUT = "save it with text and numbers only, or save the table as CSV or Parquet"
 
 
@@ -64,13 +69,41 @@ _ALLOWED = {
 }
 
 
-class _Unpickler(pickle.Unpickler):
+# Not pickle.Unpickler: its memo is as long as the largest index that a file names.
+_PythonUnpickler = pickle._Unpickler
+
+
+class _Unpickler(_PythonUnpickler):
     """Reads an array of text and numbers, and refuses anything else."""
+
+    # A byte array is made as long as it is declared, before it is read.
+    dispatch: ClassVar = {
+        code: load
+        for code, load in _PythonUnpickler.dispatch.items()
+        if code != pickle.BYTEARRAY8[0]
+    }
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(io.BytesIO(content))
+        self.bytes_left = _MAX_GROWTH * len(content)
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(f"its pickle uses {module}.{name}")
-        return _ALLOWED[module, name]
+        allowed = _ALLOWED[module, name]
+        return self._bounded(allowed) if allowed in (_scalar, _encode) else allowed
+
+    def _bounded(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that may make only so much, however often it is called."""
+
+        def call(one: Any, other: Any) -> Any:
+            made = make(one, other)
+            self.bytes_left -= made.nbytes if make is _scalar else len(made)
+            if self.bytes_left < 0:
+                raise pickle.UnpicklingError("its pickle grows far beyond its size")
+            return made
+
+        return call
 
     def persistent_load(self, pid: Any) -> NoReturn:
         raise pickle.UnpicklingError("its pickle refers to an object outside the file")
@@ -82,9 +115,15 @@ def load_array(path: Path) -> np.ndarray:
         with open(path, "rb") as file:
             major, _ = np.lib.format.read_magic(file)
             read_header = getattr(np.lib.format, f"read_array_header_{major}_0")
-            _, _, dtype = read_header(file)
+            shape, _, dtype = read_header(file)
             if dtype.hasobject:
-                return _read_objects(file)
+                # From memory, where nothing longer than the file can be read.
+                return _read_objects(file.read())
+            n_bytes = math.prod(shape) * dtype.itemsize
+            if n_bytes > path.stat().st_size:
+                raise ValueError(
+                    f"it declares {n_bytes:,} bytes but has {path.stat().st_size:,}"
+                )
             file.seek(0)
             return np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
@@ -97,8 +136,8 @@ def load_array(path: Path) -> np.ndarray:
         raise TableError(f"Cannot read {str(path)!r}: {reason}; {_WAY_OUT}.") from error
 
 
-def _read_objects(file: BinaryIO) -> np.ndarray:
-    array = _Unpickler(file).load()
+def _read_objects(content: bytes) -> np.ndarray:
+    array = _Unpickler(content).load()
     if not isinstance(array, _Array) or not array.state:
         raise pickle.UnpicklingError("it does not contain an array")
     _, shape, _, _, cells = array.state  # always in C order
