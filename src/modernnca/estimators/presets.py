@@ -10,14 +10,23 @@ _DEFAULT = ModernNCAConfig.defaults()
 # One network, for a first look.
 _FAST = _DEFAULT.updated({"n_members": 1, "diversity": "alike", "forest_member": False})
 
-# Eight wider networks that learn from sampled rows, for longer.
+# Eight wider networks that learn from many sampled rows until the validation rows say
+# stop; for a GPU.
 _BEST = _DEFAULT.updated(
     {
         "n_members": 8,
         "dim": 128,
         "d_block": 512,
-        "sampler": "random",
-        "max_sampled": 4096,
+        "n_frequencies": 77,
+        "frequency_scale": 0.0443136,
+        "d_encoding": 34,
+        "n_knots": 128,
+        "patience": 5,
+        "final_rate": 1.0,
+        "max_sampled": 8192,
+        "dense_rounds": 0,
+        "finetune": 0.5,
+        "finetune_batch_size": 1024,
         "finetune_max_sampled": 8192,
     }
 )

@@ -20,7 +20,7 @@ from modernnca.table.metrics import METRICS
 from modernnca.table.targets import Task
 
 _METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "rmse"}
-_MIN_BATCH, _MAX_BATCH = 32, 256
+_MIN_BATCH, _MAX_BATCH, _MAX_BATCH_OF_PATIENCE = 32, 256, 1024
 # Steps, least and most epochs of a schedule.
 _SCHEDULES: dict[Task, tuple[int, int, int]] = {
     "classification": (600, 10, 40),
@@ -132,7 +132,9 @@ def _batch_size(n_rows: int, config: ModernNCAConfig) -> int:
     """
     if config.optimizer == "lbfgs":
         return n_rows
-    return min(max(n_rows // 8, _MIN_BATCH), _MAX_BATCH)
+    early = math.isfinite(config.patience)  # epochs are validated, so have fewer steps
+    most = _MAX_BATCH_OF_PATIENCE if early else _MAX_BATCH
+    return min(max(n_rows // 8, _MIN_BATCH), most)
 
 
 def _n_epochs(n_rows: int, config: ModernNCAConfig, task: Task) -> int:
