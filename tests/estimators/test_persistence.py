@@ -112,7 +112,7 @@ def test_a_truncated_file_is_refused(saved):
         )
 
 
-def test_a_tampered_file_is_refused(saved):
+def test_a_damaged_file_is_refused(saved):
     content = bytearray(saved.read_bytes())
     content[-3] ^= 1
     saved.write_bytes(content)

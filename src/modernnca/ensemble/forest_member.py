@@ -5,6 +5,7 @@ from typing import Self
 import torch
 from sklearn.ensemble import BaseEnsemble
 
+from modernnca._declared import array
 from modernnca.core.leaf_embedding import LeafEmbedding, leaf_distance, leaf_kernel
 from modernnca.core.network import embed_rows
 from modernnca.core.rows import Examples, Rows
@@ -73,6 +74,9 @@ class ForestMember(EmbeddingMember):
         new, nodes = cls(), state["nodes"]
         with torch.device("meta"):
             leaves = LeafEmbedding(len(nodes["roots"]), len(nodes["left"]))
+        for name, like in leaves.state_dict().items():
+            dtype = str(like.dtype).removeprefix("torch.")
+            array(nodes[name], name, tuple(like.shape), [dtype])
         leaves.load_state_dict(nodes, assign=True)
         leaves.check(remembered.n_columns)
         new.leaves_ = leaves.to(device).eval()

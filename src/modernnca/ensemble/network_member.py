@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from modernnca._declared import array, finite, flag, real, whole
 from modernnca.core.network import InputShape, Network, embed_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
@@ -25,6 +26,7 @@ from modernnca.train.generators import Generators
 from modernnca.train.loop import History, train
 
 _MIN_FINETUNING = 2  # epochs
+_TEMPERATURES = (1e-12, 1e12)  # that a file may declare
 _FINAL_RATE = 0.05  # of the learning rate, at the end of fine-tuning
 
 
@@ -207,11 +209,32 @@ class NetworkMember(EmbeddingMember):
         """Rebuild the network; it takes no memory that the file does not have."""
         new, config = cls(), MethodConfig(**state["config"])
         config.check()
+        weights, shape = state["weights"], _input_shape(state["shape"])
+        # Each block has weights: without them in the file, none is built.
+        whole(config.n_blocks, "n_blocks", 0, len(weights))
         with torch.device("meta"):
-            network = Network(config, InputShape(*state["shape"]))
-        network.load_state_dict(state["weights"], assign=True)
+            network = Network(config, shape)
+        for name, like in network.state_dict().items():
+            dtype = str(like.dtype).removeprefix("torch.")
+            array(weights[name], name, tuple(like.shape), [dtype])
+            if name.endswith("running_var") and (weights[name] < 0).any():
+                raise ValueError(f"{name} holds a negative variance.")
+        network.load_state_dict(weights, assign=True)
         new.network_ = network.to(device).eval().requires_grad_(False)
-        new.config_, new.cooling_ = config, float(state["cooling"])
+        new.config_, new.cooling_ = config, finite(state["cooling"], "cooling")
+        low, high = _TEMPERATURES
+        real(float(network.temperature) * new.cooling_, "the temperature", low, high)
         if state["keys"].shape[1:] != (network.config.dim,):
             raise ValueError(f"embeddings have the shape {tuple(state['keys'].shape)}.")
         return new
+
+    def check(self, shape: InputShape, remembered: Remembered) -> None:
+        """Raise unless it embeds rows of this shape."""
+        if self.network_.shape != shape:
+            raise ValueError(f"a network is for rows of {self.network_.shape}.")
+
+
+def _input_shape(state: Any) -> InputShape:
+    """The shape of a row, as a file declares it."""
+    *counts, encode = state
+    return InputShape(*(whole(n, "shape") for n in counts), flag(encode, "encode"))

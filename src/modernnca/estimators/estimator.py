@@ -412,18 +412,20 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         message = "This %(name)s is not fitted yet; call fit(X, y) first."
         check_is_fitted(self, "ensemble_", msg=message)
 
-    def save(self, path, *, rows=True):
+    def save(self, path, *, rows=True, key=None):
         """Write the fitted model to one file; `modernnca.load` reads it.
 
         The file holds safetensors and JSON: reading it never runs code. It is written
         whole or not at all. With rows=False the raw rows of the training table stay
-        out; their embeddings and targets are needed to predict and stay in.
+        out; their embeddings and targets are needed to predict and stay in. With a
+        `key`, a secret text or bytes, the file is signed (HMAC-SHA256), and
+        `load(path, key=...)` refuses a file that was changed.
         """
         # The file names estimators, so persistence.py imports them, and so this file.
         from modernnca.estimators.persistence import save_model
 
         self._check_fitted()
-        save_model(self, path, rows=rows)
+        save_model(self, path, rows=rows, key=key)
 
     # scikit-learn's protocols.
 

@@ -21,6 +21,7 @@ from modernnca.table.feature_selection import (
 from modernnca.table.fourier import FourierFeatures, learn_fourier
 from modernnca.table.numeric import NumericColumns, finite_range
 from modernnca.table.read import RawTable, as_levels, missing_in
+from modernnca.table.restored import check_preprocessor
 from modernnca.table.schema import Column, Schema, conform, learn_schema
 from modernnca.table.time_column import read_times
 from modernnca.table.univariate import DesignMatrix
@@ -287,6 +288,7 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         new.n_numbers = state["n_numbers"]
         new.numeric_ = NumericColumns.from_state(state["numeric"])
         new.categorical_ = CategoricalColumns.from_state(state["categorical"])
+        check_preprocessor(new)
         return new
 
     def _parts(self, table: RawTable) -> dict[tuple[str, str], np.ndarray]:
