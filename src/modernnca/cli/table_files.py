@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
-from modernnca.cli.paths import check_input, writing, written_whole
+from modernnca._files import written_whole
+from modernnca.cli.closed_streams import closed_streams
+from modernnca.cli.paths import check_input, writing
 
 # Each row, and the header, must fit into a block: wide tables need large blocks.
 _BLOCK = 1 << 24
@@ -177,5 +179,7 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 def print_table(table: pa.Table) -> None:
     """Write a table to stdout, as CSV in UTF-8."""
+    if closed_streams().out:
+        raise OSError("Standard output is closed; name a file with --out.")
     _write_csv(table, sys.stdout.buffer)
     sys.stdout.buffer.flush()

@@ -5,11 +5,11 @@ from typing import Self
 import torch
 from sklearn.ensemble import BaseEnsemble
 
-from modernnca._declared import array
 from modernnca.core.leaf_embedding import LeafEmbedding, leaf_distance, leaf_kernel
 from modernnca.core.network import embed_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
+from modernnca.core.weight_files import check_weights
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.member import Remembered, State, unvalidated
 from modernnca.ensemble.run import Run
@@ -72,11 +72,8 @@ class ForestMember(EmbeddingMember):
     ) -> Self:
         """Rebuild the trees; check them before any row is sent through."""
         new, nodes = cls(), state["nodes"]
-        with torch.device("meta"):
-            leaves = LeafEmbedding(len(nodes["roots"]), len(nodes["left"]))
-        for name, like in leaves.state_dict().items():
-            dtype = str(like.dtype).removeprefix("torch.")
-            array(nodes[name], name, tuple(like.shape), [dtype])
+        leaves = LeafEmbedding(len(nodes["roots"]), len(nodes["left"]))
+        check_weights(leaves, nodes)
         leaves.load_state_dict(nodes, assign=True)
         leaves.check(remembered.n_columns)
         new.leaves_ = leaves.to(device).eval()

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from modernnca._declared import array, finite, flag, real, whole
+from modernnca._declared import finite, flag, real, whole
 from modernnca.core.network import InputShape, Network, embed_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
+from modernnca.core.weight_files import build_within, check_weights
 from modernnca.ensemble.checkpoint import Checkpoint, fingerprint
 from modernnca.ensemble.cooling import MAX_PAIRS, fit_cooling, rescaled_cooling
 from modernnca.ensemble.embedding_member import EmbeddingMember
@@ -210,15 +211,9 @@ class NetworkMember(EmbeddingMember):
         new, config = cls(), MethodConfig(**state["config"])
         config.check()
         weights, shape = state["weights"], _input_shape(state["shape"])
-        # Each block has weights: without them in the file, none is built.
-        whole(config.n_blocks, "n_blocks", 0, len(weights))
-        with torch.device("meta"):
-            network = Network(config, shape)
-        for name, like in network.state_dict().items():
-            dtype = str(like.dtype).removeprefix("torch.")
-            array(weights[name], name, tuple(like.shape), [dtype])
-            if name.endswith("running_var") and (weights[name] < 0).any():
-                raise ValueError(f"{name} holds a negative variance.")
+        drawn = torch.Generator()  # not from the global one; the file has the weights
+        network = build_within(lambda: Network(config, shape, drawn), weights)
+        check_weights(network, weights)
         network.load_state_dict(weights, assign=True)
         new.network_ = network.to(device).eval().requires_grad_(False)
         new.config_, new.cooling_ = config, finite(state["cooling"], "cooling")

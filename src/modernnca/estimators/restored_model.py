@@ -12,10 +12,8 @@ import numpy as np
 from modernnca._declared import array, flag, text, texts, whole
 from modernnca.ensemble.member import MEMBER_KINDS
 from modernnca.estimators.estimator import BaseModernNCA
-from modernnca.table.schema import Column, RawTable
+from modernnca.table.restored import probe_table
 from modernnca.train.loop import Epoch
-
-_EXTREME = 1e300
 
 
 def check_model(model: BaseModernNCA) -> None:
@@ -41,9 +39,9 @@ def _check_memory(model: BaseModernNCA) -> None:
     whole(remembered.n_columns, "n_columns", *[n_columns] * 2)
     n_values = preparation.target.n_values
     values = array(remembered.values, "values", (n_rows, n_values), ["float32"])
-    if model._task == "classification":
-        if (values < 0).any() or ((values.sum(1) - 1).abs() > 1e-3).any():
-            raise ValueError("the classes of remembered rows are no shares.")
+    shares = (values >= 0).all() and ((values.sum(1) - 1).abs() < 1e-3).all()
+    if model._task == "classification" and not shares:
+        raise ValueError("the classes of remembered rows are no shares.")
     if remembered.time is not None and preparation.times is None:
         raise ValueError("rows have times, but there is no time column.")
     for member in model.members_:
@@ -92,7 +90,7 @@ def _check_epoch(epoch: Epoch) -> None:
 def _check_answers(model: BaseModernNCA) -> None:
     """Raise unless the model answers a few rows with finite numbers."""
     schema = model.preparation_.preprocessor.schema_
-    tables = [RawTable({c.name: _probes(c) for c in schema.columns}, schema.named)]
+    tables = [probe_table(schema)]
     if model.rows_.table.columns:
         last = len(model.rows_.index) - 1
         tables.append(model.rows_.table.take(np.array([0, last // 2, last])))
@@ -105,17 +103,6 @@ def _check_answers(model: BaseModernNCA) -> None:
                 votes = model.preparation_.target.decode(votes[:, 0])
         if not np.isfinite(votes).all():
             raise ValueError("its predictions are not finite.")
-
-
-def _probes(column: Column) -> np.ndarray:
-    """A missing cell and two extreme ones, if the column takes them as they are."""
-    if column.held == column.kind == "number":
-        return np.array([np.nan, _EXTREME, -_EXTREME])
-    if column.held == column.kind == "boolean":
-        return np.array([None, True, False], dtype=object)
-    if column.held == "text" and column.kind == "category":
-        return np.array([None, "", "?"], dtype=object)
-    return np.array([None] * 3, dtype=object)
 
 
 def check_names(tree: Any) -> None:

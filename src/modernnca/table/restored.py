@@ -11,8 +11,10 @@ import numpy as np
 from modernnca._declared import array, finite, flag, real, text, texts, whole
 from modernnca.table.categorical import CATEGORICAL_ENCODINGS
 from modernnca.table.dates import date_parts
+from modernnca.table.read import RawTable
 
 _MAX_PERIODS = 100
+_EXTREME = 1e300
 
 
 def check_preprocessor(table: Any) -> None:
@@ -102,3 +104,20 @@ def _check_selection(selection: Any, names: list[str]) -> None:
         finite(error, "error")
     if selection.kept is not None and not {*selection.kept} <= {*names}:
         raise ValueError("a selected column does not exist.")
+
+
+def probe_table(schema: Any) -> RawTable:
+    """Three rows that every fitted model answers: without any value, and extreme."""
+    columns = {column.name: _probes(column) for column in schema.columns}
+    return RawTable(columns, schema.named)
+
+
+def _probes(column: Any) -> np.ndarray:
+    """A missing cell and two extreme ones, if the column takes them as they are."""
+    if column.held == column.kind == "number":
+        return np.array([np.nan, _EXTREME, -_EXTREME])
+    if column.held == column.kind == "boolean":
+        return np.array([None, True, False], dtype=object)
+    if column.held == "text" and column.kind == "category":
+        return np.array([None, "", "?"], dtype=object)
+    return np.array([None] * 3, dtype=object)
