@@ -259,7 +259,8 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         """Search for good options, take the best ones over, and fit with them.
 
         The present options are tried first, so the result is at least as good on the
-        validation rows. Options that were given stay as they are; the others are
+        validation rows; a warning says if they got no score (their process was killed
+        twice, say). Options that were given stay as they are; the others are
         searched. `best_params_` and `best_score_` (higher is better) are the result,
         and `tuning_` holds all trials. Ctrl-C ends the search, and the best so far is
         fitted.
