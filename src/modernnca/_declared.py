@@ -77,11 +77,16 @@ def texts(value: Any, name: str) -> list[str]:
 
 
 def array(
-    value: Any, name: str, shape: tuple[int | None, ...], dtypes: Collection[str]
+    value: Any,
+    name: str,
+    shape: tuple[int | None, ...],
+    dtypes: Collection[str],
+    *,
+    infinite: bool = False,
 ) -> Any:
     """An array or a tensor of this shape and one of these dtypes, all of it finite.
 
-    None stands for any length.
+    None stands for any length. Where numbers may be `infinite`, they are still not NaN.
 
     >>> array(np.zeros(3), "mean", (2,), ["float64"])
     Traceback (most recent call last):
@@ -99,7 +104,7 @@ def array(
         raise ValueError(f"{name} holds {dtype}, not {' or '.join(dtypes)}.")
     if dtype.startswith("float"):
         plain = value if isinstance(value, np.ndarray) else value.detach().cpu().numpy()
-        if not np.isfinite(plain).all():
+        if np.isnan(plain).any() or not (infinite or np.isfinite(plain).all()):
             raise ValueError(f"{name} holds numbers that are not finite.")
     return value
 

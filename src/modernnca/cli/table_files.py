@@ -114,8 +114,8 @@ def read_table(path: Path, *, texts: Collection[str] = ()) -> pa.Table:
         raise ValueError(
             f"The column names of {shown} are not UTF-8 text; save the file as UTF-8."
         ) from error
-    except pa.ArrowException as error:
-        reason = str(error).rstrip(".")
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
         raise ValueError(
             f"Cannot read {shown}: {reason}; repair the file, or name another."
         ) from error

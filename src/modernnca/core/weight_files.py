@@ -57,12 +57,13 @@ class _Allowance(TorchFunctionMode):
 
 
 def check_weights(module: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Raise unless weights have the module's shapes and dtypes, and are finite."""
+    """Raise unless weights have the module's shapes and dtypes, and are finite.
+
+    Buffers may be infinite: the ends of bins and ranges are.
+    """
+    learned = dict(module.named_parameters())
     for name, like in module.state_dict().items():
-        dtype = str(like.dtype).removeprefix("torch.")
-        if like.isfinite().all():
-            array(weights[name], name, tuple(like.shape), [dtype])
-        elif weights[name].shape != like.shape or weights[name].isnan().any():
-            raise ValueError(f"{name} has another shape, or holds NaN.")
+        dtype, shape = str(like.dtype).removeprefix("torch."), tuple(like.shape)
+        array(weights[name], name, shape, [dtype], infinite=name not in learned)
         if name.endswith("running_var") and (weights[name] < 0).any():
             raise ValueError(f"{name} holds a negative variance.")
