@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+
 from crafting import (
     SCALARS,
     Random,
@@ -26,7 +27,6 @@ from crafting import (
     hostile_pickle,
     tree_text,
 )
-
 from modernnca import ModelFileError, ModernNCAClassifier, ModernNCARegressor, load
 from modernnca._tree_file import read_tree, write_tree
 from modernnca.errors import StoreError, TableError
@@ -78,7 +78,6 @@ def table(n_rows: int = 60, seed: int = 0) -> pd.DataFrame:
 FRAME = table()
 LABELS = np.where((FRAME["size"] > 0) ^ (FRAME["color"] == "red"), "yes", "no")
 NUMBERS = 5000 + 300 * FRAME["size"].to_numpy()
-_NAN = float("nan")
 
 
 def _mixed(folder: Path) -> Path:
@@ -195,10 +194,6 @@ def crafted_file(content: bytes, rng: Random) -> bytes:
 
 
 # Checkpoints.
-
-
-class _Stop(Exception):
-    pass
 
 
 def _fit_resumed(folder: Path, max_epochs: int = 3) -> Any:
@@ -427,7 +422,9 @@ def _folder(folder: Path) -> Path:
     info = {"name": "small", "task": "binclass", "task_type": "binclass", "target": "y"}
     (data / "info.json").write_text(json.dumps(info))
     parts = np.split(np.random.RandomState(0).permutation(60), [36, 48])
-    np.savez(data / "splits.npz", **dict(zip(("train", "val", "test"), parts)))
+    np.savez(
+        data / "splits.npz", **dict(zip(("train", "val", "test"), parts, strict=True))
+    )
     return data / "splits.npz"
 
 
