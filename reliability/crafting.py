@@ -177,9 +177,7 @@ def _with(tensor: Tensor, rng: Random, value: float) -> Tensor:
     changed = tensor.clone().flatten()
     if changed.dtype in (torch.bool, torch.uint8) or not len(changed):
         return tensor.to(torch.float32)
-    if (not changed.is_floating_point() and value != value) or abs(value) == float(
-        "inf"
-    ):
+    if not changed.is_floating_point() and not np.isfinite(value):
         changed = changed.to(torch.float32)
     n_places = len(changed) if rng.rand() < 0.2 else rng.randint(1, 4)
     changed[torch.from_numpy(rng.randint(0, len(changed), n_places))] = value

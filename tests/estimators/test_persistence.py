@@ -371,7 +371,7 @@ CHANGES = {
     "fewer keys": ((*MEMBER, "keys"), lambda t: t[:-1]),
     "a million blocks": ((*MEMBER, "config", "n_blocks"), 10**6),
     "a huge number": ((*MEMBER, "config", "dim"), 10**400),
-    "a block of a million": ((*MEMBER, "config", "d_block"), 10**6),
+    "a million frequencies": ((*MEMBER, "config", "n_frequencies"), 10**6),
     "another shape of rows": ((*MEMBER, "shape", 0), 9),
     "no cooling": ((*MEMBER, "cooling"), 0),
     "no temperature": ((*MEMBER, "weights", "log_temperature"), lambda t: t - 1e4),

@@ -25,10 +25,11 @@ def test_every_damage_is_found(tmp_path):
         broken = bytearray(content)
         broken[place] ^= 1 << rng.randint(8)
         path.write_bytes(broken)
-        try:
-            assert searched(tmp_path) == expected  # the end of the last line
-        except ValueError as error:
-            assert "study.journal' cannot be read" in str(error)
+        if place == len(content) - 1:  # the last line is not complete, and is dropped
+            assert len(searched(tmp_path)) == len(expected)
+            continue
+        with pytest.raises(ValueError, match=r"study\.journal' cannot be read"):
+            searched(tmp_path)
     lines = content.splitlines(keepends=True)
     for place in range(0, len(lines) - 1, 5):  # a line lost, or two exchanged
         path.write_bytes(b"".join(lines[:place] + lines[place + 1 :]))

@@ -92,7 +92,7 @@ def test_a_forest_of_other_columns_is_rejected(tmp_path):
 def test_a_network_larger_than_its_file_is_not_built(path):
     for change in ({"n_layers": 10**6}, {"d_layer": 10**6}):
         changed(path, lambda tree, change=change: tree["settings"].update(change))
-        with pytest.raises(ModelFileError, match="larger than the file|has the shape"):
+        with pytest.raises(ModelFileError, match=r"larger than the file|has the shape"):
             load(path)
 
 
