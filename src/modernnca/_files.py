@@ -5,7 +5,6 @@ file is written beside its place and then moved there in one step, so that whoev
 killed, or finds the disk full, leaves the old file behind.
 """
 
-import contextlib
 import os
 import secrets
 import stat
@@ -79,21 +78,32 @@ def written_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
     _remove_left_behind(place)
     beside = place.with_name(f"{_prefix(place)}{secrets.token_hex(4)}{_PARTIAL}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(beside, flags, 0o666 if before is None else 0o600)
     try:
+        handle = os.open(beside, flags, 0o666 if before is None else 0o600)
         with os.fdopen(handle, "wb") as file:
-            if fcntl is not None:
-                with suppress(OSError):  # some network disks have no locks
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
             if before is not None:
                 _take_over(file, before)
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if fcntl is not None:  # while it is locked, nobody removes it
+                os.replace(beside, place)
+        if fcntl is None:  # Windows moves no open file
             os.replace(beside, place)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _lock(file: BinaryIO) -> None:
+    """Lock a new file for as long as its writer lives."""
+    if fcntl is None:
+        return
+    with suppress(OSError):  # some network disks have no locks
+        fcntl.flock(file, fcntl.LOCK_EX)
+    if not os.fstat(file.fileno()).st_nlink:
+        raise OSError("another process has just written the same file; try again.")
 
 
 def _prefix(place: Path) -> str:
@@ -127,7 +137,7 @@ def _remove_left_behind(place: Path) -> None:
             and len(name) == length
         ]
         for name in names:
-            with contextlib.ExitStack() as stack, suppress(OSError):
-                file = stack.enter_context(open_regular(place.with_name(name)))
+            left = place.with_name(name)
+            with suppress(OSError), open_regular(left) as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                place.with_name(name).unlink()
+                left.unlink()

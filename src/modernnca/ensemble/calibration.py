@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
-_MAX_POWER = 1e6
+_MAX_POWER = 1e6  # that a file may declare
 _MIN_VOTE = 1e-12  # a vote of zero has no logarithm
 _FLOOR_LOGIT = -7.0  # where the search for the floor begins
 
