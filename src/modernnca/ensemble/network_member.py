@@ -231,5 +231,10 @@ class NetworkMember(EmbeddingMember):
 
 def _input_shape(state: Any) -> InputShape:
     """The shape of a row, as a file declares it."""
-    *counts, encode = state
-    return InputShape(*(whole(n, "shape") for n in counts), flag(encode, "encode"))
+    n_numbers, n_plain, n_levels, encode = state
+    return InputShape(
+        whole(n_numbers, "n_numbers"),
+        whole(n_plain, "n_plain"),
+        whole(n_levels, "n_levels"),
+        flag(encode, "encode_numbers"),
+    )

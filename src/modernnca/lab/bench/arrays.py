@@ -70,7 +70,7 @@ _ALLOWED = {
 }
 
 
-class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined,misc]
+class _Unpickler(pickle._Unpickler):
     """Reads an array of text and numbers, and refuses anything else."""
 
     def find_class(self, module: str, name: str) -> Any:
