@@ -41,7 +41,6 @@ CRAFTED = [
     ('"place":2', '"place":"x"'),
     ('"place":2', '"place":-1'),
     ('"op_code":4', '"op_code":"x"'),
-    ('"trial_id":2', '"trial_id":"x"'),
     ('"param_value_internal":', '"param_value_internal":1e9,"x":'),
     ('"values":[', '"values":["high",'),
 ]
