@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 # CI=true they fail instead.
 CHROMIUM = $(shell command -v chromium chromium-browser google-chrome | head -n 1)
 
-.PHONY: demo test lint types tests reference browser clean
+.PHONY: demo test lint types tests reference reliability-files reliability-kills browser clean
 
 demo: $(READY)
 	$(BIN)/modernnca demo
@@ -32,6 +32,17 @@ tests: $(READY) browser
 # The stored reference predictions, to 1e-6; on the kind of processor that stored them.
 reference: $(READY)
 	MODERNNCA_REFERENCE=strict OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/reference
+
+# The campaigns of docs/reliability.md, some ten minutes to an hour each; RUNS and CASES
+# make them shorter. Their figures are written beside the scripts.
+CASES ?= 12000
+RUNS ?= 100
+
+reliability-files: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore reliability/files.py --cases $(CASES) --write reliability/files.json
+
+reliability-kills: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore reliability/kills.py --runs $(RUNS) --write reliability/kills.json
 
 browser:
 	@if [ -z "$(CHROMIUM)" ]; then \

@@ -31,7 +31,7 @@ LAB_MAY_IMPORT = {
     "bench": ({"peers"}, {"table", "tune", "execute"}),
     "report": ({"stats", "bench"}, set()),
 }
-HALL = {"_config", "_named", "_tree_file", "_version", "errors"}
+HALL = {"_config", "_declared", "_files", "_named", "_tree_file", "_version", "errors"}
 # Packages that only these rooms may touch.
 FORBIDDEN = {
     "core": {"sklearn", "pandas", "numpy", "scipy", "narwhals"},

@@ -2,7 +2,7 @@
 
 
 class ModelFileError(ValueError):
-    """A model file cannot be read: damaged, tampered with, or of a newer version."""
+    """A model file cannot be read: damaged, not a model, or of a newer version."""
 
 
 class TableError(ValueError):

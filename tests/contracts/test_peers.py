@@ -208,7 +208,7 @@ def test_a_loaded_model_predicts_the_same(fitted, tmp_path, monkeypatch):
     fitted.save(path)
     for name in ("load", "loads", "Unpickler", "_Unpickler"):
         monkeypatch.setattr(pickle, name, refuse)
-    again = load(path, device="cpu")
+    again = load(path, device="cpu", trusted=True)
     assert np.array_equal(outputs(again, X), expected)
     assert np.array_equal(again.predict(X), fitted.predict(X))
 
@@ -219,7 +219,7 @@ def test_a_model_of_a_table_without_numbers_can_be_saved(card, tmp_path):
     y = target(task, np.arange(40.0))
     fitted = build(card, task, 1).fit(X, y)
     fitted.save(tmp_path / "model")
-    again = load(tmp_path / "model", device="cpu")
+    again = load(tmp_path / "model", device="cpu", trusted=True)
     assert np.array_equal(again.predict(X), fitted.predict(X))
 
 

@@ -299,3 +299,18 @@ def test_keys_without_values_raise(rows):
     assert str(error.value) == (
         "keys and values must describe the same rows: len(keys)=8, len(values)=7"
     )
+
+
+def test_ties_of_hard_k_nn_depend_neither_on_the_batch_nor_on_the_order():
+    """Rows of zeros and ones: most distances are equal, and rounding breaks ties."""
+    generator = torch.Generator().manual_seed(0)
+    keys = torch.randint(0, 2, (300, 12), generator=generator).float() * 0.7
+    query = torch.randint(0, 2, (64, 12), generator=generator).float() * 0.7 + 0.1
+    values = torch.rand(300, 1, generator=generator)
+    rule = Rule(euclidean, n_neighbors=5)
+    whole = soft_vote(query, keys, values, rule=rule).mean
+    alone = [soft_vote(row[None], keys, values, rule=rule).mean for row in query]
+    torch.testing.assert_close(torch.cat(alone), whole, rtol=1e-6, atol=0)
+    order = torch.randperm(300, generator=generator)
+    shuffled = soft_vote(query, keys[order], values[order], rule=rule).mean
+    torch.testing.assert_close(shuffled, whole, rtol=1e-5, atol=0)

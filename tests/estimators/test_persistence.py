@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tests.estimators.models import classifier, regressor
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
 import modernnca
-from modernnca import ModelFileError, load
+from modernnca import ModelFileError, _tree_file, load
 from modernnca._tree_file import read_tree, write_tree
 from modernnca.estimators.persistence import ESTIMATORS
 
@@ -112,7 +113,7 @@ def test_a_truncated_file_is_refused(saved):
         )
 
 
-def test_a_tampered_file_is_refused(saved):
+def test_a_damaged_file_is_refused(saved):
     content = bytearray(saved.read_bytes())
     content[-3] ^= 1
     saved.write_bytes(content)
@@ -285,3 +286,124 @@ def test_empty_and_strided_arrays_come_back(tmp_path):
     for name, found in read_tree(tmp_path / "m").items():
         assert np.array_equal(found.numpy(), arrays[name])
         assert found.shape == arrays[name].shape
+
+
+def test_six_saves_of_one_model_are_the_same_bytes(saved):
+    model, contents = load(saved), set()
+    for _ in range(6):
+        model.save(saved, key="secret")
+        contents.add(saved.read_bytes())
+    assert len(contents) == 1
+
+
+def test_a_signed_file_is_loaded_with_its_key_or_without(saved):
+    model = load(saved)
+    for key in ("secret", b"\x00\xff"):
+        model.save(saved, key=key)
+        for again in (load(saved, key=key), load(saved)):
+            assert np.array_equal(again.predict(FRAME), model.predict(FRAME))
+
+
+def test_only_the_key_tells_that_a_file_was_changed(saved):
+    load(saved).save(saved, key="secret")
+    tree = read_tree(saved)
+    tree["calibration"] = {"power": 3.0, "floor": 0.0}
+    write_tree(saved, tree, key="guessed")
+    assert load(saved).calibration_.power == 3.0
+    with pytest.raises(ModelFileError, match="does not match its signature"):
+        load(saved, key="secret")
+    with pytest.raises(ValueError, match="key must not be empty"):
+        load(saved).save(saved, key="")
+    write_tree(saved, tree)
+    with pytest.raises(ModelFileError, match="is not signed; load it without a key"):
+        load(saved, key="secret")
+
+
+TEXTS = {
+    "a deep nest": b"[" * 100_000,
+    "no JSON": b"{",
+    "no text": b"\xff\xfe",
+    "a list": b"[]",
+    "a bare dict": b'{"format": 1}',
+    "an unknown tensor": b'{"__tensor__": "99"}',
+    "a list as a name": b'{"__dict__": [[[], 1]]}',
+    "a name twice": b'{"__dict__": [["a", 1], ["a", 2]]}',
+    "a long number": b"9" * 10_000,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_any_text_in_the_place_of_the_tree_is_refused(text, saved):
+    tensors = {"tree": torch.frombuffer(bytearray(text), dtype=torch.uint8)}
+    facts = {"kind": "modernnca", "digest": _tree_file._digest(tensors)}
+    with saved.open("wb") as file:
+        _tree_file._write_tensors(file, tensors, facts)
+    with pytest.raises(ModelFileError, match="does not describe a model"):
+        load(saved)
+
+
+def test_an_array_stands_at_one_place(saved):
+    """Or a small file could name a large array a million times."""
+    part = torch.zeros(3)
+    text = b'[{"__tensor__": "0"}, {"__tensor__": "0"}]'
+    tensors = {"0": part, "tree": torch.frombuffer(bytearray(text), dtype=torch.uint8)}
+    facts = {"kind": "modernnca", "digest": _tree_file._digest(tensors)}
+    with saved.open("wb") as file:
+        _tree_file._write_tensors(file, tensors, facts)
+    with pytest.raises(ModelFileError, match="does not describe a model"):
+        load(saved)
+
+
+def deep(tree, path, value):
+    *parents, last = path
+    for name in parents:
+        tree = tree[name]
+    tree[last] = value(tree[last]) if callable(value) else value
+
+
+MEMBER = ("ensemble", "members", 0)
+NUMERIC = ("preparation", "preprocessor", "numeric")
+CHANGES = {
+    "NaN weights": ((*MEMBER, "weights", "linear.bias"), lambda t: t * np.nan),
+    "double weights": ((*MEMBER, "weights", "linear.bias"), lambda t: t.double()),
+    "half keys": ((*MEMBER, "keys"), lambda t: t.half()),
+    "NaN keys": ((*MEMBER, "keys"), lambda t: t / 0),
+    "fewer keys": ((*MEMBER, "keys"), lambda t: t[:-1]),
+    "a million blocks": ((*MEMBER, "config", "n_blocks"), 10**6),
+    "a huge number": ((*MEMBER, "config", "dim"), 10**400),
+    "a million frequencies": ((*MEMBER, "config", "n_frequencies"), 10**6),
+    "another shape of rows": ((*MEMBER, "shape", 0), 9),
+    "no cooling": ((*MEMBER, "cooling"), 0),
+    "no temperature": ((*MEMBER, "weights", "log_temperature"), lambda t: t - 1e4),
+    "another width of values": (
+        ("ensemble", "remembered", "values"),
+        lambda t: torch.cat([t, t], 1),
+    ),
+    "values beyond shares": (("ensemble", "remembered", "values"), lambda t: -t),
+    "negative weights": (("ensemble", "remembered", "weights"), -torch.ones(60)),
+    "zero weights": (("ensemble", "remembered", "weights"), torch.zeros(60)),
+    "a negative outlier threshold": (("ensemble", "outlier_threshold"), -1.0),
+    "a wide dtype": (("preparation", "target", "dtype"), "<U100000000"),
+    "classes twice": (("preparation", "target", "classes"), ["no", "no"]),
+    "a zero deviation": ((*NUMERIC, "std_"), lambda t: t * 0),
+    "fewer columns": ((*NUMERIC, "mean_"), lambda t: t[:-1]),
+    "single precision": ((*NUMERIC, "fill_"), lambda t: t.float()),
+    "a calibration without power": (("calibration", "power"), 0.0),
+    "a floor above one": (("calibration", "floor"), 2.0),
+    "epochs of nobody": (("best_epochs",), [3, 3]),
+    "rows of nobody": (("rows", "columns", "size", "numbers"), torch.zeros(3).double()),
+    "unknown levels": (("rows", "columns", "color", "codes"), lambda t: t + 9),
+    "float rows": (("index",), lambda t: t.double()),
+    "another number of columns": (("columns", "n"), 3),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_a_file_declares_is_checked_before_it_is_built(change, saved):
+    tree = read_tree(saved)
+    deep(tree, *change)
+    write_tree(saved, tree)
+    began = time.monotonic()
+    with pytest.raises(ModelFileError, match="does not describe a model"):
+        load(saved)
+    assert time.monotonic() - began < 5

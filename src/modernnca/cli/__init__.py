@@ -3,11 +3,14 @@
 import sys
 from importlib import import_module
 
+from modernnca.cli.closed_streams import open_closed_streams
+
 EXTRA = ("typer", "rich", "pyarrow")
 
 
 def run() -> None:
     """Run the command that the shell was given; the console entry point."""
+    open_closed_streams()
     try:
         for name in EXTRA:
             import_module(name)

@@ -1,39 +1,52 @@
-"""Files named by the user: checked before any work, written atomically."""
+"""Files named by the user: checked before any work."""
 
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+
+from modernnca._files import check_regular
 
 
 def check_input(path: Path) -> None:
     """Raise if there is no such file to read."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it.")
     if not path.exists():
         raise FileNotFoundError(
             f"There is no file {path.name!r} in {str(path.absolute().parent)!r}; "
             "check its name and folder."
         )
+    check_regular(path, path.stat().st_mode)
 
 
-def check_output(path: Path) -> None:
-    """Raise if no such file can be written."""
-    folder = str(path.parent)
+def check_output(path: Path, *, inputs: Iterable[Path] = ()) -> None:
+    """Raise if no such file can be written, or if it is one of the `inputs`.
+
+    A link is followed: what it names would be replaced.
+    """
+    place = Path(os.path.realpath(path))
+    folder = str(place.parent if path.is_symlink() else path.parent)
     if path.is_dir():
         raise IsADirectoryError(
             f"{str(path)!r} is a folder; name a file in it with --out."
         )
-    if not path.parent.is_dir():
+    if path.exists() and not path.is_file():
+        raise OSError(
+            f"{str(path)!r} is a device, a FIFO or a socket; name a file with --out."
+        )
+    for given in inputs:
+        if path.exists() and given.exists() and path.samefile(given):
+            raise ValueError(
+                f"--out would replace {str(given)!r}, which is read; name another file."
+            )
+    if not place.parent.is_dir():
         raise FileNotFoundError(
             f"There is no folder {folder!r} to write {path.name!r} into; "
             "create it, or choose another with --out."
         )
     try:  # os.access says yes to root, even where a disk is mounted read-only
-        with tempfile.TemporaryFile(dir=path.parent) as file:
+        with tempfile.TemporaryFile(dir=place.parent) as file:
             file.write(b"?")
     except OSError as error:
         raise PermissionError(
@@ -90,21 +103,3 @@ def writing(path: Path) -> Iterator[None]:
             f"Cannot write {str(path)!r}: {error.strerror or error}; "
             "make room, or choose another place with --out."
         ) from error
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to, which replaces `path` if the block succeeds.
-
-    If anything goes wrong, an existing file stays.
-    """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(beside, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

@@ -47,7 +47,7 @@ def predict(
     """Predict the target of each row of a table."""
     if out is not None:
         format_of(out)
-        check_output(out)
+        check_output(out, inputs=[model, table])
     check_input(model)
     fitted = load(model, device=device)
     whole = read_table(table, texts=text_columns(fitted))

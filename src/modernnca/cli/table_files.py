@@ -16,7 +16,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 import typer
 
-from modernnca.cli.paths import check_input, writing, written_whole
+from modernnca._files import written_whole
+from modernnca.cli.closed_streams import closed_streams
+from modernnca.cli.paths import check_input, writing
 from modernnca.table.column_warnings import in_short
 
 # Each row, and the header, must fit into a block: wide tables need large blocks.
@@ -169,8 +171,8 @@ def read_table(path: Path, *, texts: Collection[str] = ()) -> pa.Table:
         raise ValueError(
             f"The column names of {shown} are not UTF-8 text; save the file as UTF-8."
         ) from error
-    except pa.ArrowException as error:
-        reason = str(error).rstrip(".")
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
         raise ValueError(
             f"Cannot read {shown}: {reason}; repair the file, or name another."
         ) from error
@@ -233,5 +235,7 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 def print_table(table: pa.Table) -> None:
     """Write a table to stdout, as CSV in UTF-8."""
+    if closed_streams().out:
+        raise OSError("Standard output is closed; name a file with --out.")
     _write_csv(table, sys.stdout.buffer)
     sys.stdout.buffer.flush()

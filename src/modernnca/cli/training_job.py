@@ -92,7 +92,7 @@ class TrainingJob:
 
 def read_job(options: JobOptions, **arguments: Any) -> TrainingJob:
     """Read the table and build the estimator; `arguments` are its own."""
-    check_output(options.out)
+    check_output(options.out, inputs=[options.table])
     target, drop = options.target, options.drop or []
     whole = read_table(options.table, texts=options.categorical or ())
     check_columns(whole, [target], option="--target")

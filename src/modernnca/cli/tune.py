@@ -67,6 +67,10 @@ def _report(model: Any, metric: str | None) -> None:
     if default is not None and default.state == "done":
         tuned = f"default {describe_score(name, default.score)}, {tuned}"
     typer.echo(f"On the validation rows: {tuned}.")
+    if default is None or default.state != "done":
+        typer.echo(
+            "The default options were not scored; they may be better than these."
+        )
 
 
 def _short(value: Any) -> str:

@@ -14,6 +14,9 @@ from modernnca.core.distances import Distance
 
 Kernel = Callable[[Tensor], Tensor]
 
+# Distances that differ by less, relatively, are equal but for rounding.
+_TIE = {torch.float64: 1e-9, torch.float32: 1e-6}
+
 
 class Votes(NamedTuple):
     """The vote of a set of remembered rows.
@@ -44,13 +47,21 @@ class Rule(NamedTuple):
 
     score = kernel(distance / temperature), plus the log of the row's own weight. With
     `n_neighbors`, the nearest so many rows count the same and the others nothing:
-    hard k-NN as a limit of the soft rule. (Its votes do not `merge`.)
+    hard k-NN as a limit of the soft rule. (Its votes do not `merge`.) Rows as near as
+    the last of them count, too: which ones are taken depends neither on the order of
+    the rows nor on the other queries of a batch.
     """
 
     distance: Distance
     temperature: Tensor | float = 1.0
     kernel: Kernel = exponential
     n_neighbors: int | None = None
+
+    def distances(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Distances (B, M); for hard k-NN in float64, so that ties stay ties."""
+        if self.n_neighbors is None or query.device.type == "mps":
+            return self.distance(query, keys)
+        return self.distance(query.double(), keys.double())
 
     def scores(
         self,
@@ -65,8 +76,11 @@ class Rule(NamedTuple):
             if mask is not None:
                 distances = distances.masked_fill(mask, torch.inf)
             n_near = min(self.n_neighbors, distances.shape[1])
-            near = distances.topk(n_near, largest=False).indices
-            scores = torch.full_like(distances, -torch.inf).scatter_(1, near, 0.0)
+            last = distances.topk(n_near, largest=False).values[:, -1:]  # (B, 1)
+            last = last + _TIE[distances.dtype] * last.abs()
+            scores = torch.zeros_like(distances).masked_fill_(
+                distances > last, -torch.inf
+            )
         if log_weights is not None:
             scores = scores + log_weights
         return scores if mask is None else scores.masked_fill(mask, -torch.inf)
@@ -101,7 +115,8 @@ def soft_vote(
         raise ValueError(
             f"keys and values must describe the same rows: {len(keys)=}, {len(values)=}"
         )
-    scores = rule.scores(rule.distance(query, keys), log_weights, mask)  # (B, M)
+    scores = rule.scores(rule.distances(query, keys), log_weights, mask)  # (B, M)
+    scores = scores.to(values.dtype)
     log_weight = scores.logsumexp(dim=-1, keepdim=True)
     return Votes((scores - log_weight).exp() @ values, log_weight)
 

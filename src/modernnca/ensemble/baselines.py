@@ -5,6 +5,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from modernnca._declared import whole
 from modernnca.core.distances import euclidean
 from modernnca.core.network import InputShape
 from modernnca.core.rows import Examples, Rows
@@ -50,9 +51,14 @@ class KNNMember(EmbeddingMember):
         cls, state: State, remembered: Remembered, device: torch.device
     ) -> Self:
         """Rebuild it from the shape of a row."""
-        new = cls(state["n_neighbors"])
+        new = cls(whole(state["n_neighbors"], "n_neighbors", 1, len(remembered.values)))
         new.n_neighbors_, new.shape_ = new.n_neighbors, InputShape(*state["shape"])
         return new
+
+    def check(self, shape: InputShape, remembered: Remembered) -> None:
+        """Raise unless it compares rows of this shape."""
+        if self.shape_ != shape or self.keys_.shape[1] != shape.width:
+            raise ValueError(f"k-NN is for rows of {self.shape_}.")
 
 
 class ConstantMember(EmbeddingMember):
@@ -82,6 +88,11 @@ class ConstantMember(EmbeddingMember):
     ) -> Self:
         """Rebuild it from nothing."""
         return cls()
+
+    def check(self, shape: InputShape, remembered: Remembered) -> None:
+        """Raise unless all rows are at the same point."""
+        if self.keys_.shape[1] != 1 or self.keys_.any():
+            raise ValueError("the rows of a constant are not at the same point.")
 
 
 def default_baselines(shape: InputShape, n_rows: int) -> list[Member]:

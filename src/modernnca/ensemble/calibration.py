@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
+_MAX_POWER = 1e6  # that a file may declare
 _MIN_VOTE = 1e-12  # a vote of zero has no logarithm
 _FLOOR_LOGIT = -7.0  # where the search for the floor begins
 
@@ -23,6 +24,10 @@ class Calibration:
 
     power: float = 1.0  # of the votes
     floor: float = 0.0  # the share that is given to all classes equally
+
+    def __post_init__(self) -> None:
+        if not (0 < self.power < _MAX_POWER and 0 <= self.floor < 1):
+            raise ValueError(f"There is no {self}: its power or floor is out of range.")
 
     def __call__(self, votes: np.ndarray) -> np.ndarray:
         """Probabilities (N, V) of votes (N, V)."""

@@ -23,6 +23,11 @@ class Combiner:
     outlier_threshold: float = np.inf  # in units of the vote
 
     def __post_init__(self) -> None:
+        if not self.outlier_threshold >= 0:
+            raise ValueError(
+                "The outlier threshold must be at least 0; "
+                f"got {self.outlier_threshold!r}."
+            )
         valid = all(np.isfinite(w) and w >= 0 for w in self.weights)
         if not (valid and np.isclose(sum(self.weights), 1)):
             raise ValueError(

@@ -6,6 +6,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from modernnca._declared import array
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule, Votes
 from modernnca.ensemble.member import Member, Remembered, State
@@ -71,10 +72,8 @@ class EmbeddingMember(Member):
     @classmethod
     def from_state(cls, state: State, remembered: Remembered) -> Self:
         """Rebuild the fitted member."""
-        device = remembered.values.device
+        device, n_rows = remembered.values.device, len(remembered.values)
+        keys = array(state["keys"], "keys", (n_rows, None), ["float32"]).to(device)
         new = cls.from_embedding_state(state, remembered, device)
-        keys = state["keys"].to(device)
-        if keys.ndim != 2 or len(keys) != len(remembered.values):
-            raise ValueError(f"the remembered rows have the shape {tuple(keys.shape)}.")
         new._remember(keys, remembered)
         return new

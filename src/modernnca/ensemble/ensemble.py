@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from modernnca._declared import array, real, whole
 from modernnca._named import named
 from modernnca.core.network_stack import NetworkStack, can_stack
 from modernnca.core.rows import Examples, Rows
@@ -144,15 +145,33 @@ class Ensemble:
     @classmethod
     def from_state(cls, state: dict[str, Any], device: torch.device) -> "Ensemble":
         """Rebuild it, on the device; members of unknown kinds are refused."""
-        parts: dict[str, Any] = {
-            name: part.to(device) if isinstance(part, Tensor) else part
-            for name, part in state["remembered"].items()
-        }
-        remembered = Remembered(**parts)
+        weights = tuple(real(weight, "a weight", 0, 1) for weight in state["weights"])
+        combine = Combiner(
+            weights, real(state["outlier_threshold"], "outlier_threshold", 0)
+        )
+        remembered = _remembered(state["remembered"], device)
         members = []
         for part in state["members"]:
             kind = named("kind of member", part["kind"], MEMBER_KINDS)
             own = {name: value for name, value in part.items() if name != "kind"}
             members.append(kind.from_state(own, remembered))
-        combine = Combiner(tuple(state["weights"]), state["outlier_threshold"])
         return cls(tuple(members), combine, remembered)
+
+
+def _remembered(state: dict[str, Any], device: torch.device) -> Remembered:
+    """What a file says about the remembered rows, on the device."""
+    parts: dict[str, Any] = {
+        name: part.to(device) if isinstance(part, Tensor) else part
+        for name, part in state.items()
+    }
+    found = Remembered(**parts)
+    n_rows, _ = array(found.values, "values", (None, None), ["float32"]).shape
+    whole(n_rows, "the number of remembered rows", 1)
+    whole(found.n_columns, "n_columns")
+    if found.weights is not None:
+        array(found.weights, "row weights", (n_rows,), ["float32"])
+        if (found.weights < 0).any() or not found.weights.any():
+            raise ValueError("row weights are negative, or all zero.")
+    if found.time is not None:
+        array(found.time, "time", (n_rows,), ["int64"])
+    return found

@@ -9,6 +9,7 @@ from modernnca.core.leaf_embedding import LeafEmbedding, leaf_distance, leaf_ker
 from modernnca.core.network import embed_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
+from modernnca.core.weight_files import check_weights
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.member import Remembered, State, unvalidated
 from modernnca.ensemble.run import Run
@@ -71,8 +72,8 @@ class ForestMember(EmbeddingMember):
     ) -> Self:
         """Rebuild the trees; check them before any row is sent through."""
         new, nodes = cls(), state["nodes"]
-        with torch.device("meta"):
-            leaves = LeafEmbedding(len(nodes["roots"]), len(nodes["left"]))
+        leaves = LeafEmbedding(len(nodes["roots"]), len(nodes["left"]))
+        check_weights(leaves, nodes)
         leaves.load_state_dict(nodes, assign=True)
         leaves.check(remembered.n_columns)
         new.leaves_ = leaves.to(device).eval()

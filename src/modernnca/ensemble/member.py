@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from torch import Tensor
 
+from modernnca.core.network import InputShape
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Votes
 from modernnca.ensemble.run import Run
@@ -91,6 +92,10 @@ class Member(ABC):
         """
         del query
         return None
+
+    def check(self, shape: InputShape, remembered: Remembered) -> None:
+        """Raise unless it can vote on rows of this shape; called after `from_state`."""
+        del shape, remembered
 
     @abstractmethod
     def state(self) -> State:

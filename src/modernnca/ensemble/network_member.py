@@ -8,9 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from modernnca._declared import finite, flag, real, whole
 from modernnca.core.network import InputShape, Network, embed_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
+from modernnca.core.weight_files import build_within, check_weights
 from modernnca.ensemble.checkpoint import Checkpoint, fingerprint
 from modernnca.ensemble.cooling import (
     fit_cooling,
@@ -31,6 +33,7 @@ from modernnca.train.generators import Generators
 from modernnca.train.loop import History, train
 
 _MIN_FINETUNING = 2  # epochs
+_TEMPERATURES = (1e-12, 1e12)  # that a file may declare
 _FINAL_RATE = 0.05  # of the learning rate, at the end of fine-tuning
 _FINETUNING_RATE = 0.5  # of the learning rate, after a schedule that ended at a low one
 
@@ -247,12 +250,32 @@ class NetworkMember(EmbeddingMember):
         """Rebuild the network; it takes no memory that the file does not have."""
         new, config = cls(), MethodConfig(**state["config"])
         config.check()
-        with torch.device("meta"):
-            network = Network(config, InputShape(*state["shape"]))
-        network.load_state_dict(state["weights"], assign=True)
+        weights, shape = state["weights"], _input_shape(state["shape"])
+        drawn = torch.Generator()  # not from the global one; the file has the weights
+        network = build_within(lambda: Network(config, shape, drawn), weights)
+        check_weights(network, weights)
+        network.load_state_dict(weights, assign=True)
         new.network_ = network.to(device).eval().requires_grad_(False)
         new.config_ = EnsembleConfig(**state["config"])
-        new.cooling_ = float(state["cooling"])
+        new.cooling_ = finite(state["cooling"], "cooling")
+        low, high = _TEMPERATURES
+        real(float(network.temperature) * new.cooling_, "the temperature", low, high)
         if state["keys"].shape[1:] != (network.config.dim,):
             raise ValueError(f"embeddings have the shape {tuple(state['keys'].shape)}.")
         return new
+
+    def check(self, shape: InputShape, remembered: Remembered) -> None:
+        """Raise unless it embeds rows of this shape."""
+        if self.network_.shape != shape:
+            raise ValueError(f"a network is for rows of {self.network_.shape}.")
+
+
+def _input_shape(state: Any) -> InputShape:
+    """The shape of a row, as a file declares it."""
+    n_numbers, n_plain, n_levels, encode = state
+    return InputShape(
+        whole(n_numbers, "n_numbers"),
+        whole(n_plain, "n_plain"),
+        whole(n_levels, "n_levels"),
+        flag(encode, "encode_numbers"),
+    )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import torch
 
+from modernnca._declared import array, flag, text, whole
 from modernnca.core.network import InputShape
 from modernnca.core.rows import Examples, Rows
 from modernnca.table.evaluation import Evaluator
@@ -105,14 +106,28 @@ class Preparation:
     @classmethod
     def from_state(cls, state: dict[str, Any], task: Task) -> "Preparation":
         """Rebuild it from what was learned."""
-        times = state["times"]
+        preprocessor = Preprocessor.from_state(state["preprocessor"])
+        times = None
+        if state["times"] is not None:
+            times = TimeColumn.from_state(state["times"])
+            _check_times(times, [c.name for c in preprocessor.schema_.columns])
         return cls(
-            Preprocessor.from_state(state["preprocessor"]),
+            preprocessor,
             TARGETS[task].from_state(state["target"]),
-            None if times is None else TimeColumn.from_state(times),
-            state["target_bins"],
-            state["uses_time"],
+            times,
+            whole(state["target_bins"], "target_bins"),
+            flag(state["uses_time"], "uses_time"),
         )
+
+
+def _check_times(column: TimeColumn, names: list[str]) -> None:
+    """Raise unless a time column that was read from a file is one of the table."""
+    text(column.name, "the time column", names)
+    flag(column.named, "named")
+    whole(column.place, "the place of the time column", *[names.index(column.name)] * 2)
+    array(column.times, "times", (None,), ["float64"])
+    if (np.diff(column.times) <= 0).any():
+        raise ValueError("the times are not in order.")
 
 
 def prepare(

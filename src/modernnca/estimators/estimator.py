@@ -268,7 +268,8 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         """Search for good options, take the best ones over, and fit with them.
 
         The present options are tried first, so the result is at least as good on the
-        validation rows. Options that were given stay as they are; the others are
+        validation rows; a warning says if they got no score (their process was killed
+        twice, say). Options that were given stay as they are; the others are
         searched. `best_params_` and `best_score_` (higher is better) are the result,
         and `tuning_` holds all trials. Ctrl-C ends the search, and the best so far is
         fitted.
@@ -432,18 +433,20 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         message = "This %(name)s is not fitted yet; call fit(X, y) first."
         check_is_fitted(self, "ensemble_", msg=message)
 
-    def save(self, path, *, rows=True):
+    def save(self, path, *, rows=True, key=None):
         """Write the fitted model to one file; `modernnca.load` reads it.
 
         The file holds safetensors and JSON: reading it never runs code. It is written
         whole or not at all. With rows=False the raw rows of the training table stay
-        out; their embeddings and targets are needed to predict and stay in.
+        out; their embeddings and targets are needed to predict and stay in. With a
+        `key`, a secret text or bytes, the file is signed (HMAC-SHA256), and
+        `load(path, key=...)` refuses a file that was changed.
         """
         # The file names estimators, so persistence.py imports them, and so this file.
         from modernnca.estimators.persistence import save_model
 
         self._check_fitted()
-        save_model(self, path, rows=rows)
+        save_model(self, path, rows=rows, key=key)
 
     # scikit-learn's protocols.
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from modernnca._tree_file import read_tree, with_arrays, write_tree
+from modernnca._declared import array, text
+from modernnca._tree_file import Key, read_tree, with_arrays, write_tree
 from modernnca._version import __version__
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.ensemble import Ensemble
@@ -23,7 +24,10 @@ from modernnca.estimators.family import (
     TabConClassifier,
     TabConRegressor,
 )
+from modernnca.estimators.presets import PRESETS
 from modernnca.estimators.regressor import ModernNCARegressor
+from modernnca.estimators.resolve import check_arguments
+from modernnca.estimators.restored_model import check_model, check_names
 from modernnca.table.raw_examples import RawExamples
 from modernnca.table.schema import RawTable
 from modernnca.train.loop import Epoch
@@ -47,13 +51,22 @@ ESTIMATORS: dict[str, type[BaseModernNCA]] = {
 _UNSAVED = ("callbacks", "checkpoint_dir", "members", "device", "config")
 
 
-def save_model(model: BaseModernNCA, path: str | os.PathLike, *, rows: bool) -> None:
+def save_model(
+    model: BaseModernNCA, path: str | os.PathLike, *, rows: bool, key: Key | None
+) -> None:
     """Write a fitted model to one file."""
-    write_tree(path, _state(model, rows=rows))
+    write_tree(path, _state(model, rows=rows), key=key)
 
 
-def load(path: str | os.PathLike, *, device: str | None = None) -> Any:
+def load(
+    path: str | os.PathLike, *, device: str | None = None, key: Key | None = None
+) -> Any:
     """Read a model that `save` wrote. No code from the file is run.
+
+    What the file declares is checked before anything is built from it, so a damaged
+    file raises `ModelFileError`. That a file is the one that you saved, and not one
+    that somebody else made, can only a `key` tell: with it, the file must be signed
+    with the same key by `save`. See docs/threats.md.
 
     A model with members of your own needs their classes to be imported first.
 
@@ -66,8 +79,9 @@ def load(path: str | os.PathLike, *, device: str | None = None) -> Any:
     >>> bool((again.predict([[1]]) == model.predict([[1]])).all())
     True
     """
-    tree = read_tree(path)
-    if not isinstance(tree, dict) or not isinstance(tree.get("format"), int):
+    chosen = choose_device(device)
+    tree = read_tree(path, key=key)
+    if not isinstance(tree.get("format"), int):
         raise ModelFileError(f"{str(path)!r} holds no model of modernnca.")
     if tree["format"] != FORMAT:
         raise ModelFileError(
@@ -75,8 +89,8 @@ def load(path: str | os.PathLike, *, device: str | None = None) -> Any:
             f"format than this modernnca {__version__} reads; update modernnca."
         )
     try:
-        return _restore(tree, device)
-    except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        return _restore(tree, chosen)
+    except Exception as error:  # what a file declares may be anything
         raise ModelFileError(
             f"{str(path)!r} does not describe a model: {error}"
         ) from error
@@ -112,26 +126,28 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
     }
 
 
-def _restore(tree: dict[str, Any], device: str | None) -> BaseModernNCA:
+def _restore(tree: dict[str, Any], device: torch.device) -> BaseModernNCA:
     """The reverse of `_state`."""
+    check_names(tree)
     model = ESTIMATORS[tree["estimator"]](**tree["params"])
-    model.preset_, model.config_ = tree["preset"], ModernNCAConfig(**tree["config"])
+    check_arguments(model)
+    model.preset_ = text(tree["preset"], "preset", PRESETS)
+    model.config_ = ModernNCAConfig(**tree["config"])
     model.config_.check()
     model.n_features_in_ = tree["columns"]["n"]
     if tree["columns"]["names"]:
         model.feature_names_in_ = np.array(tree["columns"]["names"], dtype=object)
     preparation = with_arrays(tree["preparation"])
     model.preparation_ = Preparation.from_state(preparation, model._task)
-    model.ensemble_ = Ensemble.from_state(tree["ensemble"], choose_device(device))
+    model.ensemble_ = Ensemble.from_state(tree["ensemble"], device)
     model.calibration_ = Calibration(**tree["calibration"])
     model.baseline_ = tree["baseline"]
     index, weights = with_arrays(tree["index"]), with_arrays(tree["weights"])
-    if len(index) != len(model.ensemble_.remembered.values):
-        raise ValueError("its memory is not complete.")
     table = _rows_restored(tree["rows"])
     model.rows_ = RawExamples(table, np.empty(0), weights, index)
     model.history_ = [Epoch(*epoch) for epoch in tree["history"]]
     model.best_epochs_, model.ended_ = tree["best_epochs"], tree["ended"]
+    check_model(model)
     return model
 
 
@@ -173,10 +189,17 @@ def _rows_restored(state: dict[str, Any] | None) -> RawTable:
     columns = {}
     for name, held in state["columns"].items():
         if "dates" in held:
-            columns[name] = held["dates"].numpy().astype("datetime64[us]")
+            dates = array(held["dates"], name, (None,), ["int64"])
+            columns[name] = dates.numpy().astype("datetime64[us]")
         elif "levels" in held:
-            levels = np.array([*held["levels"], None], dtype=object)  # never of text
-            columns[name] = levels[held["codes"].numpy()]
+            levels = np.empty(len(held["levels"]) + 1, dtype=object)  # never of text
+            levels[:-1] = held["levels"]
+            codes = array(held["codes"], name, (None,), ["int32"])
+            if ((codes < 0) | (codes >= len(levels) - 1)).any():
+                raise ValueError(f"the raw column {name!r} has unknown levels.")
+            columns[name] = levels[codes.numpy()]
         else:
             columns[name] = held["numbers"].numpy()
+            if columns[name].dtype != np.float64:
+                raise ValueError(f"the raw column {name!r} holds no float64.")
     return RawTable(columns, state["named"])

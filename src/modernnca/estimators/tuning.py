@@ -3,6 +3,7 @@
 import hashlib
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -124,6 +125,7 @@ def tune_model(
             on_trial=on_trial,
             executor=asked.executor,
         )
+    _warn_unless_scored(found.trials)
     set_options(model, found.settings)
     the_best = best(found.trials, "maximize")
     assert the_best is not None
@@ -133,6 +135,19 @@ def tune_model(
         _fit(model, data)
     model.best_params_, model.best_score_ = found.settings, found.score
     model.tuning_ = found.trials
+
+
+def _warn_unless_scored(trials: list[Trial]) -> None:
+    """Warn if the present options have no score to compare the best one with."""
+    first = next((trial for trial in trials if trial.place == 0), None)
+    if first is not None and first.state == "done":
+        return
+    reason = "its trial did not end" if first is None else first.error or first.state
+    warnings.warn(
+        f"The present options were not scored ({reason.rstrip('.')}), so the best "
+        "options found may be worse than these.",
+        stacklevel=4,
+    )
 
 
 def _fit(model: Any, data: tuple[Any, Any, Any, Any]) -> None:

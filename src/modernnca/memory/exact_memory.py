@@ -74,14 +74,14 @@ class ExactMemory:
 
     def pairs(self, query: Tensor, time: Tensor | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""
-        distances = self.rule.distance(query, self.keys)
+        distances = self.rule.distances(query, self.keys)
         mask = None
         if self.time is not None and time is not None:
             mask = mask_future(None, time, self.time)[0]
         scores = self.rule.scores(distances, self.log_weights, mask)
         if mask is not None:
             distances = distances.masked_fill(mask, torch.inf)
-        return Pairs(distances, scores.softmax(1))
+        return Pairs(distances.to(query), scores.softmax(1).to(query))
 
 
 def vote_together(

@@ -22,6 +22,7 @@ from modernnca.table.feature_selection import (
 from modernnca.table.fourier import FourierFeatures, learn_fourier
 from modernnca.table.numeric import NumericColumns, finite_range
 from modernnca.table.read import RawTable, as_levels, missing_in
+from modernnca.table.restored import check_preprocessor
 from modernnca.table.schema import Column, Schema, conform, learn_schema
 from modernnca.table.text_features import TextFeatures
 from modernnca.table.time_column import read_times
@@ -311,6 +312,7 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         new.n_numbers = state["n_numbers"]
         new.numeric_ = NumericColumns.from_state(state["numeric"])
         new.categorical_ = CategoricalColumns.from_state(state["categorical"])
+        check_preprocessor(new)
         return new
 
     def _kept(self) -> list[str | int]:

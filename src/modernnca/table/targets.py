@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from modernnca._declared import finite, text
 from modernnca.table.numeric import mean_and_std
 from modernnca.table.read import fill_masked, is_missing
 from modernnca.table.text_reading import Reading, find_reading
@@ -156,11 +157,23 @@ class ClassificationTarget:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild the target from what was learned."""
-        new = cls()
-        classes, dtype = state["classes"], state["dtype"]
-        if dtype in _DATES:
-            classes, dtype = [_DATES[dtype](text) for text in classes], "object"
+        new, classes = cls(), state["classes"]
+        name = text(state["dtype"], "the dtype of the classes")
+        if not isinstance(classes, list) or len(classes) < 2:
+            raise ValueError("there are no two classes.")
+        if name in _DATES:
+            classes, name = [_DATES[name](label) for label in classes], "object"
+        dtype = np.dtype(name)
+        # A dtype may take any memory: that of text is about as long as its longest.
+        longest = max(len(str(label)) for label in classes)
+        if dtype.kind not in "biufUOM" or dtype.itemsize > 64 * longest + 1024:
+            raise ValueError(f"the classes are of the dtype {dtype}.")
         new.classes_ = np.array(classes, dtype=dtype)
+        labels = new.classes_.tolist()
+        if new.classes_.ndim != 1 or len({*labels}) < len(classes):
+            raise ValueError("the classes are not distinct.")
+        if labels != sorted(labels) or _missing_in(new.classes_).any():
+            raise ValueError("the classes are not in order.")
         return new
 
 
@@ -196,7 +209,10 @@ class RegressionTarget:
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild the target from what was learned."""
         new = cls()
-        new.mean_, new.scale_ = state["mean"], state["scale"]
+        new.mean_ = finite(state["mean"], "the mean of the target")
+        new.scale_ = finite(state["scale"], "the scale of the target")
+        if new.scale_ <= 0:
+            raise ValueError("the scale of the target is not above 0.")
         return new
 
 

@@ -6,11 +6,10 @@ its process and can be shared: each process holds a lock while it is alive, so t
 trials of a dead process are found at once and handed out again.
 """
 
-import os
 import uuid
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -18,8 +17,10 @@ from urllib.parse import quote
 
 import numpy as np
 
+from modernnca._declared import finite, whole
 from modernnca._named import named
-from modernnca.errors import MissingExtraError
+from modernnca.errors import MissingExtraError, StoreError
+from modernnca.tune.journal import Journal
 from modernnca.tune.space import Space, draw
 
 _MAX_DEATHS = 2  # after so many dead processes, a trial counts as failed
@@ -149,26 +150,28 @@ class Ledger:
     def claim(self, n_trials: int) -> TrialHandle | None:
         """Claim the first of `n_trials` places that is free; None if all are taken."""
         spec, states = self.spec, self._optuna.trial.TrialState
-        with self._lock:
-            self._fail_dead_trials()
-            taken = {place for place, _ in self._final_trials()}
-            taken |= {t.user_attrs.get("place") for t in self._trials(states.RUNNING)}
-            place = next((p for p in range(n_trials) if p not in taken), None)
-            if place is None:
-                return None
-            starts = place == 0 and spec.start is not None
-            if starts and not self._trials(states.WAITING):
-                self._study.enqueue_trial(self._start_params())
-            self._study.sampler = self._sampler(place)
-            trial = self._study.ask()
-            trial.set_user_attr("worker", self._worker)
-            trial.set_user_attr("place", place)
-        if not starts:
-            return TrialHandle(draw(spec.space, trial), trial)
-        assert spec.start is not None
-        # Start settings outside the space are run, but the sampler does not see them.
-        draw(self._start_space(), trial)
-        return TrialHandle(dict(spec.start), trial)
+        with self._reading():
+            with self._lock:
+                self._fail_dead_trials()
+                taken = {*self._final_trials()}
+                running = self._trials(states.RUNNING)
+                taken |= {trial.user_attrs.get("place") for trial in running}
+                place = next((p for p in range(n_trials) if p not in taken), None)
+                if place is None:
+                    return None
+                starts = place == 0 and spec.start is not None
+                if starts and not self._trials(states.WAITING):
+                    self._study.enqueue_trial(self._start_params())
+                self._study.sampler = self._sampler(place)
+                trial = self._study.ask()
+                trial.set_user_attr("worker", self._worker)
+                trial.set_user_attr("place", place)
+            if not starts:
+                return TrialHandle(draw(spec.space, trial), trial)
+            assert spec.start is not None
+            # The sampler does not see start settings outside the space; they are run.
+            draw(self._start_space(), trial)
+            return TrialHandle(dict(spec.start), trial)
 
     def report(self, handle: TrialHandle, step: int, score: float) -> bool:
         """Record an intermediate score; return whether to prune the trial."""
@@ -197,14 +200,30 @@ class Ledger:
 
     def trials(self) -> list[Trial]:
         """Return the trials that have ended, by place."""
-        with self._lock:
-            self._fail_dead_trials()
-        final = sorted(self._final_trials(), key=lambda pair: pair[0])
-        return [self._to_trial(place, trial) for place, trial in final]
+        with self._reading():
+            with self._lock:
+                self._fail_dead_trials()
+            final = self._final_trials()
+            return [self._to_trial(place, final[place]) for place in sorted(final)]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Say which file is damaged if what Optuna reads from it is nonsense."""
+        try:
+            yield
+        except (StoreError, OSError):
+            raise
+        except Exception as error:  # a damaged journal may raise anything
+            if self.spec.storage is None:
+                raise
+            raise ValueError(
+                f"The search in {str(self.spec.file('journal'))!r} cannot be read "
+                f"({error}); move that file away to start over."
+            ) from error
 
     def _open(self) -> None:
         optuna, spec = self._optuna, self.spec
-        try:
+        with self._reading():
             storage = (
                 optuna.storages.InMemoryStorage()
                 if spec.storage is None
@@ -221,11 +240,6 @@ class Ledger:
                 signature = self._study.user_attrs.get("signature")
                 if signature is None:
                     self._study.set_user_attr("signature", spec.signature)
-        except (ValueError, KeyError) as error:
-            raise ValueError(
-                f"The search in {str(spec.file('journal'))!r} cannot be read "
-                f"({error}); move that file away to start over."
-            ) from error
         if signature not in (None, spec.signature):
             raise ValueError(
                 f"The folder {str(spec.storage)!r} holds another search (different "
@@ -236,21 +250,17 @@ class Ledger:
         """Open the journal of the search and take this process's lock."""
         from filelock import FileLock
 
-        spec, journal = self.spec, self._optuna.storages.journal
+        spec = self.spec
         folder, path = Path(spec.storage or ""), spec.file("journal")
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(f"{str(folder)!r} is a file; name a folder.")
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(spec.file("lock"))
-        with lock:
-            _drop_partial_line(path)
         self._worker_lock = FileLock(spec.file(self._worker))
         self._worker_lock.acquire()
         # The lock is reentrant, so claims and the journal can share it.
         self._lock = lock
-        return self._optuna.storages.JournalStorage(
-            journal.JournalFileBackend(str(path), lock_obj=lock)
-        )
+        return self._optuna.storages.JournalStorage(Journal(path, lock))
 
     def _sampler(self, place: int) -> Any:
         """Return a TPE sampler that models the settings jointly.
@@ -305,19 +315,22 @@ class Ledger:
             return True
         return False
 
-    def _final_trials(self) -> list[tuple[int, Any]]:
-        """Return (place, trial) for each trial that will not be run again."""
+    def _final_trials(self) -> dict[int, Any]:
+        """Return, by place, each trial that will not be run again."""
         states = self._optuna.trial.TrialState
-        final: list[tuple[int, Any]] = []
+        final: dict[int, Any] = {}
         lost: dict[int, list[Any]] = {}
         for trial in self._trials(states.COMPLETE, states.PRUNED, states.FAIL):
             place = trial.user_attrs.get("place")
+            if place is None and trial.state == states.FAIL:
+                continue  # it died inside `claim`
+            whole(place, "the place of a trial")
             if trial.state != states.FAIL or "error" in trial.user_attrs:
-                final.append((place, trial))
-            elif place is not None and "left" not in trial.user_attrs:
+                final.setdefault(place, trial)
+            elif "left" not in trial.user_attrs:
                 lost.setdefault(place, []).append(trial)
-        final += [(p, died[-1]) for p, died in lost.items() if len(died) >= _MAX_DEATHS]
-        return final
+        dead = {p: died[-1] for p, died in lost.items() if len(died) >= _MAX_DEATHS}
+        return {**dead, **final}
 
     def _to_trial(self, place: int, trial: Any) -> Trial:
         states = self._optuna.trial.TrialState
@@ -325,22 +338,29 @@ class Ledger:
         state, error = names.get(trial.state, "failed"), trial.user_attrs.get("error")
         if state == "failed" and error is None:
             error = f"The process running this trial died {_MAX_DEATHS} times."
-        settings = dict(self.spec.start or {}) if place == 0 else {}
-        with suppress(ValueError):  # it died before all settings were drawn
-            fixed = self._optuna.trial.FixedTrial(trial.params)
-            settings = settings or draw(self.spec.space, fixed)
         seconds = trial.duration.total_seconds() if trial.duration else 0.0
-        return Trial(place, settings, trial.value, state, error, seconds)
+        score = None if trial.value is None else finite(trial.value, "the score")
+        if state == "done" and score is None:
+            raise ValueError(f"trial {place} has no score")
+        settings = self._settings_of(place, trial, ended=state != "failed")
+        return Trial(place, settings, score, state, error, seconds)
 
-
-def _drop_partial_line(path: Path) -> None:
-    """Truncate an incomplete last line of the journal; requires the lock."""
-    if not path.exists():
-        return
-    content = path.read_bytes()
-    complete = content.rfind(b"\n") + 1
-    if complete < len(content):
-        os.truncate(path, complete)
+    def _settings_of(self, place: int, trial: Any, *, ended: bool) -> dict[str, Any]:
+        """The settings of a trial; none if it died before all of them were drawn."""
+        if place == 0 and self.spec.start is not None:
+            return dict(self.spec.start)
+        fixed = self._optuna.trial.FixedTrial(trial.params)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # a value beyond its domain
+                settings = draw(self.spec.space, fixed)
+        except Exception as error:
+            if ended:
+                raise ValueError(
+                    f"trial {place} has other settings: {error}"
+                ) from error
+            return {}
+        return settings
 
 
 def _import_optuna() -> Any:

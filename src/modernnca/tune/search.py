@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from modernnca.errors import StoreError
 from modernnca.execute.executor import Executor
 from modernnca.tune.ledger import Ledger, SearchSpec, Trial, TrialHandle
 from modernnca.tune.space import Space
@@ -230,6 +231,8 @@ def _run_trial(
         ledger.end(handle)
     except _TimeUp:
         ledger.release(handle)
+    except StoreError:  # nothing can be recorded: the trial is that of a dead process
+        raise
     except Exception as error:
         ledger.end(handle, error=f"{type(error).__name__}: {error}")
     except BaseException:

@@ -59,3 +59,48 @@ def test_a_truncated_file_is_rejected(path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ModelFileError, match="or it is cut short"):
         load(path)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
+def test_a_native_format_is_loaded_only_if_trusted(name, tmp_path):
+    X = np.random.RandomState(0).randn(60, 3)
+    rounds = "iterations" if name == "catboost" else "n_estimators"
+    model = peer(name).build("binclass", seed=0, settings={rounds: 3})
+    model.fit(X, X[:, 0] > 0).save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match=rf"own format of {name}.* trusted=True"):
+        load(tmp_path / "m")
+    again = load(tmp_path / "m", trusted=True)
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_forest_of_other_columns_is_rejected(tmp_path):
+    """scikit-learn would read beyond the row, and crash."""
+    X, path = np.random.RandomState(0).randn(60, 3), tmp_path / "m"
+    settings = {"n_estimators": 3}
+    model = peer("random-forest").build("binclass", seed=0, settings=settings)
+    model.fit(X, X[:, 0] > 0).save(path)
+
+    def widen(tree):
+        tree["model"]["n_columns"] = 10**6
+        tree["model"]["nodes"]["feature"].fill_(10**6 - 1)
+
+    changed(path, widen)
+    with pytest.raises(ModelFileError, match="the columns of the forest is 1000000"):
+        load(path)
+
+
+def test_a_network_larger_than_its_file_is_not_built(path):
+    for change in ({"n_layers": 10**6}, {"d_layer": 10**6}):
+        changed(path, lambda tree, change=change: tree["settings"].update(change))
+        with pytest.raises(ModelFileError, match=r"larger than the file|has the shape"):
+            load(path)
+
+
+def test_weights_that_are_not_finite_are_rejected(path):
+    def spoil(tree):
+        name = next(name for name in tree["weights"] if name.endswith("weight"))
+        tree["weights"][name][0] = float("nan")
+
+    changed(path, spoil)
+    with pytest.raises(ModelFileError, match="not finite"):
+        load(path)

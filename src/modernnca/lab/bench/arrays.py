@@ -9,12 +9,14 @@ than its own size, whatever sizes it declares.
 import io
 import math
 import pickle
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, BinaryIO, ClassVar, NoReturn
 
 import numpy as np
 
+from modernnca._files import read_regular
 from modernnca.errors import TableError
 
 _CELLS = (str, int, float, bool, type(None), np.generic)
@@ -54,6 +56,8 @@ def _scalar(dtype: _Type, raw: bytes) -> Any:
 
 
 def _encode(text: str, encoding: str) -> bytes:
+    if encoding != "latin1":  # some encodings take very long
+        raise pickle.UnpicklingError(f"it contains bytes in {encoding!r}")
     return text.encode(encoding)
 
 
@@ -112,20 +116,9 @@ class _Unpickler(_PythonUnpickler):
 def load_array(path: Path) -> np.ndarray:
     """Read an array of numbers or text, even if it is stored as objects."""
     try:
-        with open(path, "rb") as file:
-            major, _ = np.lib.format.read_magic(file)
-            read_header = getattr(np.lib.format, f"read_array_header_{major}_0")
-            shape, _, dtype = read_header(file)
-            if dtype.hasobject:
-                # From memory, where nothing longer than the file can be read.
-                return _read_objects(file.read())
-            n_bytes = math.prod(shape) * dtype.itemsize
-            if n_bytes > path.stat().st_size:
-                raise ValueError(
-                    f"it declares {n_bytes:,} bytes but has {path.stat().st_size:,}"
-                )
-            file.seek(0)
-            return np.lib.format.read_array(file, allow_pickle=False)
+        content = read_regular(path)
+        array = parse_array(content)
+        return _parse_objects(content) if array is None else array
     except OSError as error:
         reason = error.strerror or str(error)
         raise TableError(
@@ -136,8 +129,56 @@ def load_array(path: Path) -> np.ndarray:
         raise TableError(f"Cannot read {str(path)!r}: {reason}; {_WAY_OUT}.") from error
 
 
-def _read_objects(content: bytes) -> np.ndarray:
-    array = _Unpickler(content).load()
+def parse_array(content: bytes) -> np.ndarray | None:
+    """The array in the bytes of a .npy file; None if it is one of objects.
+
+    An array never takes more memory than the file has bytes, whatever it declares.
+    """
+    file = io.BytesIO(content)
+    shape, order, dtype = _read_header(file)
+    if dtype.hasobject:
+        return None
+    left = content[file.tell() :]
+    if dtype.itemsize * math.prod(shape) != len(left) or max([0, *shape]) > len(
+        content
+    ):
+        raise ValueError(f"its shape {shape} is not that of its {len(left)} bytes")
+    array = np.frombuffer(left, dtype=dtype).copy()
+    return array.reshape(shape, order="F" if order else "C")
+
+
+def load_arrays(file: Path | BinaryIO, *, most: int) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file, of at most so many bytes each when unpacked."""
+    arrays = {}
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            if entry.file_size > most:
+                raise ValueError(f"{entry.filename} unpacks to {entry.file_size} bytes")
+            with archive.open(entry) as member:
+                content = member.read(most + 1)
+            if len(content) > most:
+                raise ValueError(f"{entry.filename} unpacks to more than it says")
+            array = parse_array(content)
+            if array is None:
+                raise ValueError(f"{entry.filename} holds objects")
+            arrays[entry.filename.removesuffix(".npy")] = array
+    return arrays
+
+
+def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+    major, _ = np.lib.format.read_magic(file)
+    if major == 1:
+        return np.lib.format.read_array_header_1_0(file)
+    if major == 2:
+        return np.lib.format.read_array_header_2_0(file)
+    raise ValueError(f"its version {major} is unknown")
+
+
+def _parse_objects(content: bytes) -> np.ndarray:
+    """Unpickle an array of objects."""
+    file = io.BytesIO(content)
+    _read_header(file)
+    array = _Unpickler(content[file.tell() :]).load()
     if not isinstance(array, _Array) or not array.state:
         raise pickle.UnpicklingError("it does not contain an array")
     _, shape, _, _, cells = array.state  # always in C order

@@ -83,7 +83,7 @@ def unreadable_error(path: Path, error: Exception) -> TableError:
 
 def take_target(frame: pd.DataFrame, target: object, *, source: str) -> pd.Series:
     """Remove the target column from the frame and return it."""
-    if target not in frame.columns:
+    if not isinstance(target, str) or target not in frame.columns:
         names = [*frame.columns]
         close = get_close_matches(str(target), names, n=1) or names[-1:]
         raise TableError(

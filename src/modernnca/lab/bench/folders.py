@@ -89,7 +89,7 @@ def open_folder(path: Path) -> Folder:
     file = path / "info.json"
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise TableError(
             f"Cannot read {str(file)!r}: {reason}; it must be JSON with the task."
@@ -100,6 +100,9 @@ def open_folder(path: Path) -> Folder:
         raise TableError(
             f"{str(file)!r} has {key} {task!r}; it must be one of: {', '.join(TASKS)}."
         )
+    columns = info.get("cat_columns") or []
+    if not isinstance(columns, list) or not all(isinstance(c, str) for c in columns):
+        raise TableError(f"{str(file)!r} has cat_columns that are no list of names.")
     return Folder(path, kinds[0], info)
 
 

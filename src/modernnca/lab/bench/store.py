@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from modernnca.errors import StoreError
+from modernnca.lab.bench.arrays import load_arrays
 from modernnca.lab.bench.job import KINDS, Job, Record
 from modernnca.lab.bench.provenance import now
 from modernnca.table.metrics import METRICS
@@ -31,6 +32,7 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS jobs (key TEXT PRIMARY KEY, job TEXT NOT NULL)",
 )
 _MAX_ROWID = 2**62  # above every row ID in use
+_MAX_EXPANSION = 1200  # of what is compressed: a constant column is a thousandth
 _FACTS = (
     *("fit_seconds", "predict_seconds", "peak_bytes", "model_bytes"),
     *("n_train", "n_test", "n_columns"),
@@ -68,7 +70,14 @@ class Store:
     @contextmanager
     def write_lock(self) -> Iterator[None]:
         """Hold the lock that lets one process at a time run jobs."""
-        with (self.folder / "lock").open("a+") as lock:
+        try:
+            lock = (self.folder / "lock").open("a+")
+        except OSError as error:
+            raise StoreError(
+                f"{str(self.folder)!r} cannot be used as a store ({error.strerror}); "
+                "choose a writable folder."
+            ) from error
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -90,23 +99,14 @@ class Store:
         """Write one record; return False if its job already has one."""
         text, arrays = _to_text(record), _to_bytes(record)
         row = (record.job.key, text, arrays, _digest(text, arrays))
-        try:
-            with closing(self._open()) as file, file:
-                done = file.execute(
-                    "INSERT OR IGNORE INTO records VALUES (?,?,?,?)", row
-                )
-                return done.rowcount == 1
-        except sqlite3.Error as error:
-            raise StoreError(
-                f"A record could not be written to {str(self.file)!r} ({error}); the "
-                "records before it are safe. Free some disk space or check the "
-                "permissions, and run again: only missing jobs will run."
-            ) from error
+        with self._writing() as file:
+            done = file.execute("INSERT OR IGNORE INTO records VALUES (?,?,?,?)", row)
+            return done.rowcount == 1
 
     def plan(self, jobs: Iterable[Job]) -> None:
         """Record which jobs are planned, to count the missing ones."""
         rows = [(job.key, json.dumps(asdict(job), sort_keys=True)) for job in jobs]
-        with closing(self._open()) as file, file:
+        with self._writing() as file:
             file.executemany("INSERT OR REPLACE INTO jobs VALUES (?, ?)", rows)
 
     def planned(self) -> list[Job]:
@@ -117,7 +117,7 @@ class Store:
 
     def delete(self, keys: list[str]) -> None:
         """Delete records, so that their jobs run again."""
-        with closing(self._open()) as file, file:
+        with self._writing() as file:
             file.executemany(
                 "DELETE FROM records WHERE key = ?", [(key,) for key in keys]
             )
@@ -127,13 +127,11 @@ class Store:
     ) -> list[Record]:
         """Return all records sorted by key, with predictions only if `arrays`."""
         columns = "record, arrays" if arrays else "record, NULL"
-        marks = ",".join("?" * len(kinds))
-        where = f"json_extract(record, '$.job.kind') IN ({marks})"
         with closing(self._open()) as file:
-            rows = file.execute(
-                f"SELECT {columns} FROM records WHERE {where} ORDER BY key", kinds
-            )
-            return [_to_record(*row) for row in rows]
+            # Not filtered by SQL, whose JSON has no NaN.
+            rows = file.execute(f"SELECT {columns} FROM records ORDER BY key")
+            found = (_to_record(*row) for row in rows)
+            return [record for record in found if record.job.kind in kinds]
 
     def keys(self) -> set[str]:
         """Return the keys of the jobs that have a record."""
@@ -144,6 +142,19 @@ class Store:
         """Return one row for each fit: job, status, scores, costs."""
         rows = [to_row(each) for each in self.records() if each.job.kind == "fit"]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; if the disk is full, say which file is."""
+        try:
+            with closing(self._open()) as file, file:
+                yield file
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"A record could not be written to {str(self.file)!r} ({error}); the "
+                "records before it are safe. Free some disk space or check the "
+                "permissions, and run again: only missing jobs will run."
+            ) from error
 
     def _open(self) -> sqlite3.Connection:
         file = sqlite3.connect(self.file, timeout=30)
@@ -156,9 +167,12 @@ class Store:
         try:
             with closing(self._open()) as file:
                 checked = file.execute("PRAGMA quick_check").fetchall()
-                rows = file.execute("SELECT record, arrays, digest FROM records")
-                intact = checked == [("ok",)] and all(
-                    _digest(text, arrays) == digest for text, arrays, digest in rows
+                rows = file.execute("SELECT key, record, arrays, digest FROM records")
+                jobs = file.execute("SELECT key, job FROM jobs")
+                intact = (
+                    checked == [("ok",)]
+                    and all(_is_intact(*row) for row in rows)
+                    and all(_is_planned(*row) for row in jobs)
                 )
         except sqlite3.OperationalError as error:
             if "malformed" not in str(error) and "disk image" not in str(error):
@@ -221,9 +235,30 @@ def _select(file: sqlite3.Connection, where: str) -> Iterator[tuple]:
 
 def _if_intact(row: tuple) -> Iterator[tuple]:
     """Yield the row without its row ID, if it matches its digest."""
-    _, key, text, arrays, digest = row
-    if isinstance(text, str) and _digest(text, arrays) == digest:
-        yield key, text, arrays, digest
+    if _is_intact(*row[1:]):
+        yield row[1:]
+
+
+def _is_intact(key: Any, text: Any, arrays: Any, digest: Any) -> bool:
+    """Whether a row is a record that matches its digest and its key."""
+    try:
+        record = _to_record(text, None)
+        return (
+            _digest(text, arrays) == digest
+            and record.job.key == key
+            and isinstance(record.scores, dict)
+            and isinstance(record.facts, dict)
+            and all(isinstance(score, int | float) for score in record.scores.values())
+        )
+    except Exception:  # a damaged row may raise anything
+        return False
+
+
+def _is_planned(key: Any, text: Any) -> bool:
+    try:
+        return bool(Job(**json.loads(text)).key == key)
+    except Exception:
+        return False
 
 
 def _digest(text: str, arrays: bytes | None) -> str:
@@ -253,8 +288,8 @@ def _to_record(text: str, arrays: bytes | None) -> Record:
     fields = json.loads(text)
     fields["job"] = Job(**fields["job"])
     if arrays is not None:
-        with np.load(io.BytesIO(arrays), allow_pickle=False) as stored:
-            fields.update(prediction=stored["prediction"], truth=stored["truth"])
+        stored = load_arrays(io.BytesIO(arrays), most=_MAX_EXPANSION * len(arrays))
+        fields.update(prediction=stored["prediction"], truth=stored["truth"])
     return Record(**fields)
 
 

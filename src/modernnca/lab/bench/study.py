@@ -5,11 +5,12 @@ paper's printed values and claims; see `docs/studies.md`.
 """
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from modernnca._files import read_regular
 from modernnca._named import named
 from modernnca.lab.bench.job import KINDS, Job
 from modernnca.lab.bench.study_parts import (
@@ -138,12 +139,12 @@ def read_study(name: str | Path) -> Study:
         files = {each: FOLDER / f"{each}.toml" for each in study_names()}
         path = named("study", str(name), files)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_regular(path).decode("utf-8"))
     except OSError as error:
         raise ValueError(
-            f"The study file {str(path)!r} cannot be read: {error.strerror}."
+            f"The study file {str(path)!r} cannot be read: {error.strerror or error}."
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(
             f"The study file {str(path)!r} is not valid TOML: {str(error).rstrip('.')}."
         ) from error
@@ -179,7 +180,31 @@ def _build(cls: Any, content: Any, where: str = "the study") -> Any:
     ]
     if missing:
         raise ValueError(f"missing in {where}: {', '.join(missing)}.")
+    for name, value in content.items():
+        _check_type(value, known[name].type, f"{name} in {where}")
     return cls(**{name: _value(name, value) for name, value in content.items()})
+
+
+# What TOML has for the types of the fields.
+_TYPES: dict[Any, tuple[tuple[type, ...], tuple[type, ...], str]] = {
+    str: ((str,), (), "a text"),
+    int: ((int,), (), "a whole number"),
+    float: ((int, float), (), "a number"),
+    tuple[str, ...]: ((list,), (str,), "a list of texts"),
+    tuple[int, ...]: ((list,), (int,), "a list of whole numbers"),
+    Mapping[str, float]: ((dict,), (int, float), "a table of numbers"),
+    Mapping[str, Any]: ((dict,), (), "a table"),
+    Size: ((dict,), (), "a table"),
+}
+
+
+def _check_type(value: Any, annotation: Any, what: str) -> None:
+    """Raise unless a value of a file suits the type of its field."""
+    kinds, inner, words = _TYPES.get(annotation, ((list,), (dict,), "a list of tables"))
+    each = value.values() if isinstance(value, dict) else value
+    fits = isinstance(value, kinds) and not isinstance(value, bool)
+    if not fits or (inner and not all(isinstance(part, inner) for part in each)):
+        raise ValueError(f"{what} must be {words}; got {value!r}.")
 
 
 def _value(name: str, value: Any) -> Any:

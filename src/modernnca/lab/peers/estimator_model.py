@@ -24,6 +24,10 @@ class EncodedData(NamedTuple):
     y: np.ndarray  # (N,) class codes, or standardized numbers
 
 
+class UntrustedFileError(ValueError):
+    """A file holds what is only read from files that the caller trusts."""
+
+
 class EstimatorModel(ABC):
     """An estimator in scikit-learn's style, wrapped for raw tables.
 
@@ -38,6 +42,7 @@ class EstimatorModel(ABC):
     """
 
     encoder_type: ClassVar[type[MatrixEncoder] | type[FrameEncoder]] = MatrixEncoder
+    native_format: ClassVar[bool] = False  # saved in a format of the library's own
     # Settings that are not passed to the estimator; `time_limit` is in seconds.
     wrapper_settings: ClassVar[tuple[str, ...]] = ("time_limit",)
 
@@ -131,12 +136,22 @@ class EstimatorModel(ABC):
         }
         write_tree(path, tree)
 
-    def load(self, path: Any) -> Self:
-        """Load a file that `save` wrote for the same method."""
-        return self.restore(read_tree(path))
+    def load(self, path: Any, *, trusted: bool = False) -> Self:
+        """Load a file that `save` wrote for the same method; see `restore`."""
+        return self.restore(read_tree(path), trusted=trusted)
 
-    def restore(self, tree: dict[str, Any]) -> Self:
-        """Load the content of a saved file."""
+    def restore(self, tree: dict[str, Any], *, trusted: bool = False) -> Self:
+        """Load the content of a saved file.
+
+        A model in a library's own format only if it is `trusted`: these libraries do
+        not check what they read, and may crash the process.
+        """
+        if self.native_format and not trusted:
+            raise UntrustedFileError(
+                f"the model is in the own format of {self.name}, which may crash the "
+                "process if somebody changed it. If you trust where the file comes "
+                "from, load it with trusted=True."
+            )
         self.encoder.preprocessor_ = Preprocessor.from_state(with_arrays(tree["table"]))
         self.target_ = self._target_type.from_state(tree["target"])
         self.load_estimator_state(with_arrays(tree["model"]))
@@ -161,6 +176,7 @@ class BoostingModel(EstimatorModel):
     """
 
     encoder_type = FrameEncoder
+    native_format = True
     wrapper_settings = ("time_limit", "refit")
     rounds_setting: ClassVar[str]  # the setting for the number of rounds
 

@@ -6,17 +6,21 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from modernnca._declared import array
 from modernnca.lab.peers.card import Peer, n_threads
 from modernnca.lab.peers.estimator_model import (
     EncodedData,
     EstimatorModel,
     estimator_maker,
 )
+from modernnca.lab.peers.table_encoders import MatrixEncoder
 from modernnca.tune.space import Choice, Int
 
 
 class KNN(EstimatorModel):
     """scikit-learn's KNN, with at most as many neighbors as rows."""
+
+    encoder: MatrixEncoder
 
     def make_estimator(self, **settings: Any) -> Any:
         """The estimator of scikit-learn."""
@@ -46,7 +50,18 @@ class KNN(EstimatorModel):
             parts = (x["data"], x["indices"], x["indptr"])
             x = sparse.csr_array(parts, shape=x["shape"])
             x.check_format()
-        self.fit_estimator(EncodedData(x, state["y"]), None, np.inf)
+        n_rows, n_columns = len(state["y"]), self.encoder.width
+        cells = x if isinstance(x, np.ndarray) else x.data
+        shape = cells.shape if cells is not x else (n_rows, n_columns)
+        array(cells, "x", shape, ["float64"])
+        if x.shape != (n_rows, n_columns):
+            raise ValueError(f"the rows have the shape {x.shape}.")
+        dtype = "float64" if self.is_regression else "int64"
+        y = array(state["y"], "y", (None,), [dtype])
+        classes = np.arange(self.target_.n_values)
+        if not self.is_regression and not np.array_equal(np.unique(y), classes):
+            raise ValueError("the rows have other classes than the target.")
+        self.fit_estimator(EncodedData(x, y), None, np.inf)
 
 
 PEER = Peer(

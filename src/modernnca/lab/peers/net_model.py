@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from modernnca._named import named
 from modernnca._tree_file import read_tree, with_arrays, write_tree
 from modernnca.core.rows import Rows
 from modernnca.core.transforms import TRANSFORMS
+from modernnca.core.weight_files import build_within, check_weights
 from modernnca.estimators.device import choose_device
 from modernnca.lab.peers.card import Report
 from modernnca.lab.peers.seeding import seeded
@@ -222,18 +224,21 @@ class NetModel:
         """Load a file that `save` wrote for the same method."""
         return self.restore(read_tree(path))
 
-    def restore(self, tree: dict[str, Any]) -> Self:
-        """Load the content of a saved file."""
+    def restore(self, tree: dict[str, Any], *, trusted: bool = False) -> Self:
+        """Load the content of a saved file, trusted or not: it is checked."""
         self.preprocessor_ = Preprocessor.from_state(with_arrays(tree["table"]))
         self.target_ = type(self._new_target()).from_state(tree["target"])
         self.device_ = choose_device(self.device)
         self.shape_ = self._shape()
         self.transform_ = self._new_transform()
+        check_weights(self.transform_, tree["transform"])
         self.transform_.load_state_dict(tree["transform"])
+        weights, build = tree["weights"], partial(self.build, self.shape_)
         with seeded(self.seed):
-            self.module_ = self.build(self.shape_, **self.settings).to(self.device_)
-        weights = tree["weights"]
+            module = build_within(partial(build, **self.settings), weights)
+        self.module_ = module.to(self.device_)
         _resize_buffers(self.module_, weights)
+        check_weights(self.module_, weights)
         self.module_.load_state_dict(weights)
         return self
 

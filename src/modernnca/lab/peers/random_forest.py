@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
+from modernnca._declared import array, whole
 from modernnca.lab.peers.card import Peer, n_threads
 from modernnca.lab.peers.estimator_model import (
     EncodedData,
     EstimatorModel,
     estimator_maker,
 )
+from modernnca.lab.peers.table_encoders import MatrixEncoder
 from modernnca.tune.space import Int
 
 _TREES_PER_CHECK = 20  # of the time limit
@@ -22,6 +24,8 @@ _TREES_PER_CHECK = 20  # of the time limit
 
 class RandomForest(EstimatorModel):
     """scikit-learn's forest; its file holds the concatenated nodes of all trees."""
+
+    encoder: MatrixEncoder
 
     def make_estimator(self, **settings: Any) -> Any:
         """The estimator of scikit-learn."""
@@ -73,10 +77,19 @@ class RandomForest(EstimatorModel):
 
     def load_estimator_state(self, state: dict[str, Any]) -> None:
         """Rebuild the trees from their nodes."""
-        nodes = np.empty(len(state["values"]), dtype=NODE_DTYPE)
+        n_columns = self.encoder.width  # of a row, as it is encoded
+        whole(state["n_columns"], "the columns of the forest", *[n_columns] * 2)
+        shape = (None, 1, self.target_.n_values)
+        n_nodes = len(array(state["values"], "values", shape, ["float64"]))
+        nodes = np.empty(n_nodes, dtype=NODE_DTYPE)
         for name in NODE_DTYPE.names:
-            nodes[name] = state["nodes"][name]
-        ends = np.cumsum(state["sizes"])[:-1]
+            dtype = str(NODE_DTYPE[name])
+            nodes[name] = array(state["nodes"][name], name, (n_nodes,), [dtype])
+        sizes = array(state["sizes"], "sizes", (None,), ["int64"])
+        array(state["depths"], "depths", (len(sizes),), ["int64"])
+        if (sizes < 1).any() or sizes.sum() != n_nodes or not len(sizes):
+            raise ValueError("invalid forest: the sizes of trees are not of its nodes.")
+        ends = np.cumsum(sizes)[:-1]
         parts = np.split(nodes, ends), np.split(state["values"], ends)
         n_values = np.array([self.target_.n_values])
         self.trees_ = []

@@ -6,13 +6,17 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.svm import LinearSVC, LinearSVR
 
+from modernnca._declared import array
 from modernnca.lab.peers.card import Peer
 from modernnca.lab.peers.estimator_model import EstimatorModel, estimator_maker
+from modernnca.lab.peers.table_encoders import MatrixEncoder
 from modernnca.tune.space import LogFloat
 
 
 class SVM(EstimatorModel):
     """scikit-learn's linear SVM, with a softmax of its margins as probabilities."""
+
+    encoder: MatrixEncoder
 
     def make_estimator(self, **settings: Any) -> Any:
         """The estimator of scikit-learn."""
@@ -34,7 +38,13 @@ class SVM(EstimatorModel):
 
     def load_estimator_state(self, state: dict[str, Any]) -> None:
         """Restore the coefficients."""
-        self.model.coef_, self.model.intercept_ = state["coef"], state["intercept"]
+        n_values, n_columns = self.target_.n_values, self.encoder.width
+        n_planes = 1 if n_values <= 2 else n_values
+        shape = (n_columns,) if self.is_regression else (n_planes, n_columns)
+        self.model.coef_ = array(state["coef"], "coef", shape, ["float64"])
+        planes = (n_planes,)
+        intercept = array(state["intercept"], "intercept", planes, ["float64"])
+        self.model.intercept_ = intercept
         if not self.is_regression:
             self.model.classes_ = np.arange(len(self.classes_))
 

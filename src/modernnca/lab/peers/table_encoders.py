@@ -25,6 +25,12 @@ class MatrixEncoder:
         self.preprocessor_ = Preprocessor(_CONFIG).fit(read_table(X))
         return self
 
+    @property
+    def width(self) -> int:
+        """The number of columns of the matrix."""
+        table = self.preprocessor_
+        return table.n_numbers + table.n_plain + table.n_levels
+
     def transform(self, X: Any) -> Any:
         """Return a dense matrix, or a sparse one if there are many levels."""
         encoded = self.preprocessor_.transform(read_table(X))

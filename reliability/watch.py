@@ -1,0 +1,108 @@
+"""Run many cases in processes that may crash or hang, and count how each ended."""
+
+import multiprocessing
+import resource
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+GOOD = ("refused", "same", "accepted", "recovered")
+_MAX_MEMORY = 700 * 2**20  # that one case may take more than those before it
+_ADDRESSES = 16 * 2**30
+
+
+class Ended(NamedTuple):
+    """How a case ended: a word, and what was said."""
+
+    case: Any
+    how: str
+    said: str = ""
+    seconds: float = 0.0
+
+
+def run_all(
+    prepare: Callable[[], Callable[[Any], tuple[str, str]]],
+    cases: Iterable[Any],
+    *,
+    max_seconds: float = 30.0,
+    on_end: Callable[[Ended], None] = lambda _: None,
+) -> list[Ended]:
+    """Run each case in a process; a new one begins where the last has died.
+
+    `prepare` is called once in each process and returns what runs a case. A process
+    that takes longer than `max_seconds` for a case is killed: the case hangs.
+    """
+    context = multiprocessing.get_context("fork")
+    waiting, ended = list(cases)[::-1], []
+    while waiting:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, prepare), daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            while waiting:
+                ours.send(waiting[-1])
+                how, said, seconds = _answer(ours, process, max_seconds)
+                result = Ended(waiting.pop(), how, said, seconds)
+                ended.append(result)
+                on_end(result)
+                if how in ("crash", "hang"):
+                    break
+        finally:
+            process.kill()
+            process.join()
+            ours.close()
+    return ended
+
+
+def _answer(ours: Any, process: Any, max_seconds: float) -> tuple[str, str, float]:
+    began = time.monotonic()
+    deadline = began + max_seconds + 60  # the first case also waits for `prepare`
+    while not ours.poll(0.05):
+        if not process.is_alive():
+            name = (
+                signal.Signals(-process.exitcode).name if process.exitcode < 0 else ""
+            )
+            return "crash", f"{process.exitcode} {name}", time.monotonic() - began
+        if time.monotonic() > deadline:
+            return "hang", "", time.monotonic() - began
+    try:
+        how, said, seconds = ours.recv()
+    except EOFError:
+        process.join()
+        return "crash", str(process.exitcode), time.monotonic() - began
+    return ("hang" if seconds > max_seconds else how), said, seconds
+
+
+def _serve(
+    theirs: Any, prepare: Callable[[], Callable[[Any], tuple[str, str]]]
+) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
+    run = prepare()
+    run_before = _peak()
+    while True:
+        try:
+            case = theirs.recv()
+        except EOFError:
+            return
+        began = time.monotonic()
+        how, said = run(case)
+        seconds = time.monotonic() - began
+        if _peak() - run_before > _MAX_MEMORY:
+            how, said = "memory", f"{(_peak() - run_before) >> 20} MiB; {how} {said}"
+        run_before = _peak()
+        theirs.send((how, said, seconds))
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def summary(ended: list[Ended], kind_of: Callable[[Any], str]) -> dict[str, Counter]:
+    """How many cases of each kind ended how."""
+    counts: dict[str, Counter] = {}
+    for each in ended:
+        counts.setdefault(kind_of(each.case), Counter())[each.how] += 1
+    return counts
