@@ -24,7 +24,7 @@ from modernnca.table.trees import importance_scales
 from modernnca.train.generators import Generators
 from modernnca.train.loop import History, train
 
-_MIN_FINETUNING = 2  # epochs
+MIN_FINETUNING = 2  # epochs
 _FINAL_RATE = 0.05  # of the learning rate, at the end of fine-tuning
 
 
@@ -82,7 +82,8 @@ class NetworkMember(EmbeddingMember):
         self.network_, self.config_ = network, config
         self.history_ = self._train(train, valid, config, run, generators)
         self.n_steps_ = self.history_.best_epoch * config.n_batches(train.n_rows)
-        if config.cooling and valid is not None and isinstance(run.evaluate, Evaluator):
+        learned = self.history_.best_epoch > 0 and config.cooling
+        if learned and valid is not None and isinstance(run.evaluate, Evaluator):
             self.cooling_ = self._fit_cooling(train, valid, run.evaluate)
         return self.history_
 
@@ -110,7 +111,7 @@ class NetworkMember(EmbeddingMember):
             return
         config = self.configure(run.config)
         n_epochs = round(config.finetune * self.history_.best_epoch)
-        changes: dict[str, Any] = {"max_epochs": max(n_epochs, _MIN_FINETUNING)}
+        changes: dict[str, Any] = {"max_epochs": max(n_epochs, MIN_FINETUNING)}
         config = config.updated({**changes, "final_rate": _FINAL_RATE})
         # More rows vote, as they do in prediction: where rows lie dense, the last
         # details are learned only so (docs/performance.md).

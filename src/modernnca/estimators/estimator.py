@@ -24,6 +24,7 @@ from modernnca.ensemble.member import MEMBER_KINDS, Member
 from modernnca.ensemble.mixture import default_members
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.run import Run, draw_seeds, interruptible, random_state
+from modernnca.ensemble.time_plan import within_time
 from modernnca.estimators.config import ModernNCAConfig, as_options
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.resolve import (
@@ -167,10 +168,10 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             seeds = draw_seeds(rng)
             prep = prepare(kept, held_out, config, self._task, seeds[0])
             train, valid = prep.part(kept, device), prep.part(held_out, device)
-            sample = valid and valid.sample(config.max_validation_rows, seeds[0])
-            run = self._start(device, budget, config, prep, seeds, sample or train)
+            run = self._start(device, budget, config, prep, seeds, train)
             members = self._unfitted_members(config, len(kept))
-            trained = fit_members(members, train, sample, run)
+            members, train, valid, run = within_time(members, train, valid, run)
+            trained = fit_members(members, train, valid, run)
             combined = combine_members(trained, train, valid, run)
             finished = finish(combined, train, valid, prep, run)
         self._set_columns(data.table)
