@@ -131,7 +131,7 @@ def test_a_function_may_be_the_metric():
     model = classifier(eval_metric=always_better, **QUICK)
     model.fit(FRAME, LABELS)
     assert model.best_epochs_ == [3]
-    assert asked == [("U", 2)] * 3
+    assert asked == [("U", 2)] * 4  # each epoch, and the final model
 
 
 def test_the_time_limit_is_kept():

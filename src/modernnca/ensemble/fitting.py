@@ -249,7 +249,6 @@ def _baseline_alone(train: Part, run: Run) -> Combined:
     prototype = default_baselines(run.shape, rows.n_rows)[0]
     member = copy.deepcopy(prototype)
     trained = Trained(prototype, member, member.fit(rows, None, run))
-    run.leave_out("all networks: none finished an epoch")
     return Combined([trained], Combiner.mean(1), baseline=member.kind)
 
 
@@ -291,7 +290,7 @@ def finish(
         budget = run.budget.rest().less(len(members) * run.costs.remember(rows.n_rows))
         run = run.but(evaluate=None, budget=budget)
         if config.refit == "full" and learn:
-            refitted = _refit(combined, raw, run)
+            refitted = None if budget.exhausted() else _refit(combined, raw, run)
             if refitted is not None:
                 return refitted
             run.leave_out("retraining on all rows")

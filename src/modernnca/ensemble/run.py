@@ -42,7 +42,7 @@ class Run:
     n_steps: int | None = None  # train for so many steps, without validation
     callbacks: Sequence[Callback] = ()
     checkpoint_dir: Path | None = None
-    verbose: bool = False
+    verbose: bool | Callable[[], bool] = False  # whether to show progress, or when
     shared: dict[str, Any] = field(default_factory=dict)
     n_threads: int = field(default_factory=torch.get_num_threads)  # for all members
     lock: Any = field(default_factory=threading.RLock)  # of what is shared

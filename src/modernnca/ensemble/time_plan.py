@@ -97,7 +97,7 @@ def within_time(
     if share == 1 or run.checkpoint_dir is not None:  # which has to see the same rows
         return whole._replace(run=run)
     n_rows, work = len(train.raw) + n_valid, work.scaled(share)
-    train, valid = (part and _sample(part, share, run) for part in (train, valid))
+    train, valid = _sample(train, share, run), valid and _sample(valid, share, run)
     n_kept = len(train.raw) + (0 if valid is None else len(valid.raw))
     run.leave_out(f"{n_rows - n_kept:,} of {n_rows:,} rows")
     run = run.but(config=run.config.updated({"batch_size": work.batch_size}))

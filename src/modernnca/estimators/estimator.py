@@ -1,5 +1,6 @@
 """The base of the estimators: fit, and what a fitted model can do."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +14,12 @@ from modernnca._named import named
 from modernnca.core.rows import Rows
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.embedding_member import EmbeddingMember
+from modernnca.ensemble.embedding_width import embedding_width, to_width
 from modernnca.ensemble.ensemble import Ensemble, Neighbors
+from modernnca.ensemble.feature_importance import feature_importances
+from modernnca.ensemble.fit_report import FitReport
 from modernnca.ensemble.fitting import (
+    Combined,
     Trained,
     combine_members,
     finish,
@@ -23,16 +28,19 @@ from modernnca.ensemble.fitting import (
 from modernnca.ensemble.member import MEMBER_KINDS, Member
 from modernnca.ensemble.mixture import default_members
 from modernnca.ensemble.preparation import Part, Preparation, prepare
+from modernnca.ensemble.progress import if_it_takes_long
 from modernnca.ensemble.run import Run, draw_seeds, interruptible, random_state
 from modernnca.ensemble.time_plan import within_time
 from modernnca.estimators.config import ModernNCAConfig, as_options
 from modernnca.estimators.device import choose_device
+from modernnca.estimators.fit_warnings import tell
 from modernnca.estimators.resolve import (
     check_arguments,
+    import_ahead,
     resolve,
     warn_if_unencoded,
 )
-from modernnca.estimators.validation import split
+from modernnca.estimators.validation import as_eval_set, split
 from modernnca.table.raw_examples import RawExamples, read_examples
 from modernnca.table.schema import RawTable, read_table
 from modernnca.table.targets import Task
@@ -63,6 +71,9 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
     config_: ModernNCAConfig
     rows_: RawExamples
     history_: list[Epoch]
+    fit_report_: FitReport
+    validation_score_: float | None  # by `eval_metric`; higher is better
+    n_features_out_: int
 
     def __init__(
         self,
@@ -91,7 +102,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         checkpoint_dir=None,
         device=None,
         random_state=None,
-        verbose=0,
+        verbose=None,
         config=None,
     ):
         self.preset = preset
@@ -140,7 +151,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             self.config = as_options({**as_options(self.config), **changes})
         return self
 
-    def fit(self, X, y, *, sample_weight=None, eval_set=None):
+    def fit(self, X, y, *, sample_weight=None, eval_set=None, X_val=None, y_val=None):
         """Learn an embedding in which near rows have similar targets.
 
         Validation rows (`validation_fraction`, or `eval_set`) decide when to stop;
@@ -155,9 +166,13 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             y: the target of each row.
             sample_weight: the weight of each row, in the loss and in the vote.
             eval_set: `(X, y)`, validation rows instead of a held-out part of `X`.
+            X_val, y_val: the same as two arguments, as scikit-learn's pipelines need
+                them (`Pipeline(..., transform_input=["X_val"])`).
         """
         check_arguments(self)
+        import_ahead(self)
         device, budget = choose_device(self.device), Budget(self.time_limit)
+        eval_set = as_eval_set(eval_set, X_val, y_val)
         with interruptible(budget):
             data = read_examples(X, y, sample_weight, self.class_weight)
             preset, config = resolve(self, len(data), device)
@@ -178,7 +193,8 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         self.preset_, self.config_ = preset, config
         self.preparation_, self.ensemble_, self.rows_ = finished
         self.calibration_, self.baseline_ = combined.calibration, combined.baseline
-        self._set_history(trained)
+        self._set_width(members)
+        self._set_history(trained, combined, run, budget.begin)
         return self
 
     def _start(
@@ -203,7 +219,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             evaluate=prep.evaluator(validated.raw, config.eval_metric),
             callbacks=tuple(self.callbacks or ()),
             checkpoint_dir=None if folder is None else Path(folder),
-            verbose=self.verbose > 0,
+            verbose=if_it_takes_long() if self.verbose is None else bool(self.verbose),
         )
 
     def _unfitted_members(self, config: ModernNCAConfig, n_rows: int) -> list[Member]:
@@ -231,8 +247,16 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _set_history(self, trained: list[Trained]) -> None:
-        """Tell what happened in training, for each member that was trained."""
+    def _set_width(self, prototypes: list[Member]) -> None:
+        """The number of features that `transform` gives, whatever votes."""
+        fitted, shape = self._embedding_members(), self.preparation_.shape
+        width = embedding_width(prototypes, fitted, self.config_, shape)
+        self.n_features_out_ = width
+
+    def _set_history(
+        self, trained: list[Trained], combined: Combined, run: Run, began: float
+    ) -> None:
+        """Tell what happened, for each member that was trained and for all."""
         histories = [t.history for t in trained if not t.prototype.auxiliary]
         self.history_ = [
             epoch._replace(member=number)
@@ -241,6 +265,23 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         ]
         self.best_epochs_ = [history.best_epoch for history in histories]
         self.ended_ = [history.ended for history in histories]
+        self.validation_score_ = combined.score
+        self.fit_report_ = FitReport(
+            seconds=time.monotonic() - began,
+            time_limit=self.time_limit,
+            ended=self._how_it_ended(run),
+            n_rows=len(self.rows_.index),
+            n_members=len(self.members_),
+            left_out=tuple(run.left_out),
+            baseline=self.baseline_,
+        )
+        tell(self.fit_report_, trained=bool(self.ended_))
+
+    def _how_it_ended(self, run: Run) -> str:
+        if run.budget.interrupted:
+            return "interrupted"
+        cut = run.left_out or "time_limit" in self.ended_
+        return "time_limit" if cut else "complete"
 
     def tune(
         self,
@@ -310,11 +351,39 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         """The feature selection of a wide table; None if the table is not wide."""
         return self.preparation_.preprocessor.selection_
 
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The importance of each column of the table, together 1.
+
+        It is how far a row moves in the embedding, on average, if its cell is replaced
+        by that of another row. Computed when asked for, from remembered rows.
+        """
+        self._check_fitted()
+        if not self.rows_.table.columns:
+            raise AttributeError(
+                "feature_importances_ needs the raw rows, but the model was saved "
+                "without them."
+            )
+        members = self._embedding_members()
+        weights = [
+            weight
+            for member, weight in zip(self.members_, self.member_weights_, strict=True)
+            if member in members
+        ]
+        table = self.rows_.table
+        return feature_importances(table, self._encode, members, weights)
+
     def transform(self, X):
-        """Embed rows: phi(x), with the members' embeddings side by side."""
+        """Embed rows: phi(x), with the members' embeddings side by side.
+
+        There are as many features whatever votes in the end: zeros stand for networks
+        that there was no time to train. The embedding of a baseline, the standardized
+        columns, is brought to the same width.
+        """
         rows = self._read_queries(X)
         embedded = [member.embed(rows) for member in self._embedding_members()]
-        return torch.cat(embedded, dim=1).cpu().numpy()
+        whole = to_width(torch.cat(embedded, dim=1), self.n_features_out_)
+        return whole.cpu().numpy()
 
     def _embedding_members(self) -> list[EmbeddingMember]:
         return [
@@ -430,7 +499,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
 
     @property
     def _n_features_out(self) -> int:
-        return sum(member.keys_.shape[1] for member in self._embedding_members())
+        return self.n_features_out_
 
     def get_feature_names_out(self, input_features=None):
         """Names of the features that `transform` gives."""

@@ -110,7 +110,7 @@ def tune_model(
     whole, valid = _validation_rows(subject, data)
     preset, config = resolve(subject, len(whole), choose_device(subject.device))
     space = _space_of(subject, preset, asked.space)
-    with _progress(asked.trials, limit, metric, shown=model.verbose > 0) as on_trial:
+    with _progress(asked.trials, limit, metric, shown=bool(model.verbose)) as on_trial:
         found = search(
             TrialScore(subject, data, valid, metric),
             space,
@@ -162,7 +162,7 @@ def _subject(model: Any, seed: int, *, max_seconds: float) -> Any:
     earlier, given = getattr(model, "best_params_", {}), given_options(model)
     unset = {name: None for name, v in earlier.items() if given.get(name) == v}
     set_options(subject, unset)
-    subject.random_state, subject.verbose = seed, 0
+    subject.random_state, subject.verbose = seed, False
     subject.time_limit = _least(model.time_limit, max_seconds)
     subject.checkpoint_dir = None
     subject.refit = "none"  # remembered validation rows would vote on themselves
