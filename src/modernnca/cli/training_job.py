@@ -1,5 +1,6 @@
 """A training job: a table in a file, the target, and the model to fit to it."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from modernnca.cli.set_option import apply_options
 from modernnca.cli.signals import shielded
 from modernnca.cli.table_files import check_columns, in_short, read_table
 from modernnca.cli.task import Target, Task, guess_task, target_of
+from modernnca.errors import FitWarning
 
 ESTIMATORS = {
     Task.CLASSIFICATION: ModernNCAClassifier,
@@ -43,7 +45,8 @@ class TrainingJob:
         check_space(self.options.out, embedded + raw)
         if not self.options.quiet:
             self._announce()
-        with shielded():
+        with shielded(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)  # `report` tells the same
             learn()
             self._save()
 

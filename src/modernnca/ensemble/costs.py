@@ -67,7 +67,10 @@ class Costs:
         """
         fixed = n_members * self.remember(n_rows) + self.baseline(n_rows, _N_ENOUGH)
         each = n_members * self.votes(1, n_rows)
-        return max(0.0, seconds - fixed) / each if each else math.inf
+        left = max(0.0, seconds - fixed)
+        if not left or not each:
+            return math.inf if left else 0.0
+        return left / each
 
 
 def finetuning_ratio(config: EnsembleConfig, rows: Examples) -> float:

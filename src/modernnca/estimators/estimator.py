@@ -1,5 +1,6 @@
 """The base of the estimators: fit, and what a fitted model can do."""
 
+import copyreg
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,6 +49,7 @@ from modernnca.train.budget import Budget
 from modernnca.train.loop import Epoch
 
 _NESTED = "config__"
+_FILE = "model_file"  # the state of a fitted model, for those who do not pickle
 
 
 class Explanation(NamedTuple):
@@ -355,8 +357,8 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """The importance of each column of the table, together 1.
 
-        It is how far a row moves in the embedding, on average, if its cell is replaced
-        by that of another row. Computed when asked for, from remembered rows.
+        It is how much the vote on a row changes, on average, if its cell is replaced
+        by that of another row. Computed when asked for, from some remembered rows.
         """
         self._check_fitted()
         if not self.rows_.table.columns:
@@ -364,14 +366,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
                 "feature_importances_ needs the raw rows, but the model was saved "
                 "without them."
             )
-        members = self._embedding_members()
-        weights = [
-            weight
-            for member, weight in zip(self.members_, self.member_weights_, strict=True)
-            if member in members
-        ]
-        table = self.rows_.table
-        return feature_importances(table, self._encode, members, weights)
+        return feature_importances(self.rows_.table, self._encode, self.ensemble_)
 
     def transform(self, X):
         """Embed rows: phi(x), with the members' embeddings side by side.
@@ -494,6 +489,25 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
 
         self._check_fitted()
         save_model(self, path, rows=rows)
+
+    # Serialization: pickle copies everything; others (skops, and so mlflow) ask for
+    # the state, which of a fitted model is its file, for they cannot store tensors.
+
+    def __reduce_ex__(self, protocol):
+        return copyreg.__newobj__, (type(self),), super().__getstate__()  # type: ignore[attr-defined]
+
+    def __getstate__(self):
+        from modernnca.estimators.persistence import to_bytes
+
+        fitted = hasattr(self, "ensemble_")
+        return {_FILE: to_bytes(self)} if fitted else super().__getstate__()
+
+    def __setstate__(self, state):
+        from modernnca.estimators.persistence import from_bytes
+
+        if _FILE in state:
+            state = vars(from_bytes(state[_FILE]))
+        super().__setstate__(state)
 
     # scikit-learn's protocols.
 

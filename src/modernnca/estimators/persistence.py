@@ -1,6 +1,8 @@
 """Save and load fitted models, with the versions that wrote the file."""
 
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -81,6 +83,21 @@ def load(path: str | os.PathLike, *, device: str | None = None) -> Any:
         raise ModelFileError(
             f"{str(path)!r} does not describe a model: {error}"
         ) from error
+
+
+def to_bytes(model: BaseModernNCA) -> bytes:
+    """The content of the file of a fitted model."""
+    with TemporaryDirectory() as folder:
+        save_model(model, path := Path(folder) / "model", rows=True)
+        return path.read_bytes()
+
+
+def from_bytes(content: bytes) -> Any:
+    """The model in a file of this content."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        path.write_bytes(content)
+        return load(path)
 
 
 def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from tqdm.auto import tqdm
 
 from modernnca._named import named
 from modernnca.ensemble.run import random_state
+from modernnca.errors import FitWarning
 from modernnca.estimators.config import ModernNCAConfig
 from modernnca.estimators.device import choose_device
 from modernnca.estimators.resolve import check_arguments, given_options, resolve
@@ -72,7 +74,9 @@ class TrialScore:
 
         model = set_options(clone(self.model), options)
         model.callbacks = [*(self.model.callbacks or ()), callback]
-        _fit(model, self.data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)  # the last fit tells
+            _fit(model, self.data)
         if "interrupted" in model.ended_:
             raise KeyboardInterrupt  # a fit goes on without the rest, but not a search
         rows = model._encode(self.valid.table)
