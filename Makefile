@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 # CI=true they fail instead.
 CHROMIUM = $(shell command -v chromium chromium-browser google-chrome | head -n 1)
 
-.PHONY: demo test lint types tests reference browser clean
+.PHONY: demo test lint types tests reference browser clean reliability-limits
 
 demo: $(READY)
 	$(BIN)/modernnca demo
@@ -32,6 +32,12 @@ tests: $(READY) browser
 # The stored reference predictions, to 1e-6; on the kind of processor that stored them.
 reference: $(READY)
 	MODERNNCA_REFERENCE=strict OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/reference
+
+# The campaigns of docs/reliability_limits.md: about an hour on an idle machine.
+reliability-limits: $(READY)
+	$(BIN)/python reliability/fuzzed_tables.py --write reliability/fuzzed_tables.json
+	$(BIN)/python reliability/time_limits.py --write reliability/time_limits.json
+	$(BIN)/python reliability/memory_growth.py --write reliability/memory_growth.json
 
 browser:
 	@if [ -z "$(CHROMIUM)" ]; then \

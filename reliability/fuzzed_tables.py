@@ -17,6 +17,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +171,12 @@ def _answer(model: Any) -> Any:
     return getattr(model, "predict_proba", model.predict)
 
 
-def run(numbers: range, *, seconds: float = math.inf) -> dict[str, Any]:
-    """Run cases until the time is over, and count how they ended."""
-    began, ended, wrong = time.monotonic(), Counter[str](), {}
+def run(
+    numbers: Iterable[int], *, seconds: float = math.inf, before: Any = None
+) -> dict[str, Any]:
+    """Run cases until the time is over, and count how they and those before ended."""
+    began, before = time.monotonic(), before or {"ended": {}, "wrong": {}}
+    ended, wrong = Counter(before["ended"]), dict(before["wrong"])
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
             if time.monotonic() - began > seconds:
@@ -180,21 +184,22 @@ def run(numbers: range, *, seconds: float = math.inf) -> dict[str, Any]:
             how = run_case(number, Path(folder))
             ended[how.partition(":")[0]] += 1
             if how not in ("sound", "refused"):
-                wrong[number] = how
+                wrong[str(number)] = how
                 print(number, how, flush=True)
-            if sum(ended.values()) % 250 == 0:
-                print(dict(ended), f"{time.monotonic() - began:.0f} s", flush=True)
     return {"tables": sum(ended.values()), "ended": dict(ended), "wrong": wrong}
 
 
 def main() -> None:
-    """Run the campaign from the command line."""
+    """Run the campaign from the command line; it goes on where the file ends."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tables", type=int, default=5000)
-    parser.add_argument("--first", type=int, default=0, help="the first table")
+    parser.add_argument("--tables", type=int, default=5000, help="how many in all")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop then")
     parser.add_argument("--write", type=Path, help="a JSON file for the figures")
     asked = parser.parse_args()
-    found = run(range(asked.first, asked.first + asked.tables))
+    known = asked.write is not None and asked.write.exists()
+    before = json.loads(asked.write.read_text()) if known else None
+    numbers = range(before["tables"] if before else 0, asked.tables)
+    found = run(numbers, seconds=asked.seconds, before=before)
     print(json.dumps(found, indent=1))
     if asked.write:
         asked.write.write_text(json.dumps(found, indent=1) + "\n")
