@@ -98,6 +98,15 @@ def test_a_network_without_an_epoch_does_not_vote():
     assert model.score(X, Y > 0) > 0.7
 
 
+@pytest.mark.parametrize("time_limit", [None, 50])
+def test_a_forest_may_vote_alone(time_limit):
+    model = ModernNCAClassifier(
+        members=["forest"], time_limit=time_limit, random_state=0
+    ).fit(X, Y > 0)
+    assert [member.kind for member in model.members_] == ["forest"]
+    assert model.fit_report_.left_out == ()
+
+
 def test_one_of_two_networks_without_an_epoch_does_not_vote(monkeypatch):
     for_member = Run.for_member
 

@@ -91,10 +91,11 @@ def fit_members(
     found = side_by_side(tasks, run.device, stop=run.budget.interrupt)
     trained = [each for each in found if each is not None]
     useful = [each for each in trained if not _learned_nothing(each.history)]
+    n_asked = sum(not each.auxiliary for each in prototypes)
     n_trained = sum(not each.prototype.auxiliary for each in useful)
-    if n_trained < n_timed:
-        run.leave_out(f"{n_timed - n_trained} of {n_timed} networks")
-    return useful
+    if n_trained < n_asked:
+        run.leave_out(f"{n_asked - n_trained} of {n_asked} networks")
+    return useful if n_trained or not n_asked else []
 
 
 def _timed(part: Run, run: Run, n_train: int, n_valid: int) -> Run:
@@ -159,13 +160,13 @@ def combine_members(
 
     Where a baseline is better on these rows, it is taken instead.
     """
-    if all(each.prototype.auxiliary for each in trained):
+    if not trained:
         return _baseline_alone(train, run)
     config, weighted = run.config, run.config.combine == "weighted"
     needed = weighted or config.calibrate or config.baseline_check
     n_asked = 0 if valid is None else _n_asked(len(trained), train, valid, run)
     if valid is None or not needed or not n_asked:
-        kept = [each for each in trained if not each.prototype.auxiliary]
+        kept = [each for each in trained if not each.prototype.auxiliary] or trained
         score = _score_of(kept[0].history) if len(kept) == 1 else None
         return Combined(kept, Combiner.mean(len(kept)), score=score)
     valid = valid.sample(n_asked, run.seeds[0])

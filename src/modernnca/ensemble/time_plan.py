@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from modernnca.ensemble.baselines import KNNMember
+from modernnca.ensemble.baselines import KNNMember, default_baselines
 from modernnca.ensemble.costs import RESERVED, Costs, finetuning_ratio
 from modernnca.ensemble.forest_member import shared_forest
 from modernnca.ensemble.member import Member
@@ -81,9 +81,10 @@ def within_time(
 ) -> Planned:
     """What there is time for, of the members and of the rows: mostly everything."""
     whole = Planned(list(prototypes), train, valid, run)
-    if math.isinf(run.budget.end) or run.budget.exhausted() is not None:
-        return whole
     trained = [each for each in prototypes if not each.auxiliary]
+    unlimited = math.isinf(run.budget.end) or not trained
+    if unlimited or run.budget.exhausted() is not None:
+        return whole
     costs = _rehearse(trained, train, valid, run)
     run = run.but(costs=costs)
     n_together = n_at_once(len(trained), run.device)
@@ -165,8 +166,10 @@ def _rehearse(
         ]
         found += side_by_side(tasks, run.device, stop=run.budget.interrupt)
     mean = _MARGIN * np.array([astuple(costs) for costs in found]).mean(0)
-    knn = _MARGIN * _seconds_of_knn(some, asked, alone)
-    return replace(Costs(*mean.tolist()), knn=knn)
+    baselines = default_baselines(run.shape, len(train.raw))
+    checked = run.config.baseline_check and isinstance(baselines[0], KNNMember)
+    knn = _seconds_of_knn(some, asked, alone) if checked else 0.0
+    return replace(Costs(*mean.tolist()), knn=_MARGIN * knn)
 
 
 def _costs(prototype: Member, train: Part, asked: Part | None, run: Run) -> Costs:
