@@ -50,7 +50,7 @@ def test_a_short_limit_holds_for_a_large_table():
 
 def test_memory_does_not_grow_with_predictions():
     memory = importlib.import_module("memory_growth")
-    found = memory.run(n_predictions=30, n_fits=4)
+    found = memory.run(n_predictions=20, n_fits=2)
     assert found["over predictions"]["grown"] < 64
     assert found["over fits"]["grown"] < 128
 
