@@ -69,6 +69,21 @@ def run(sizes: Any = SIZES, limits: Any = LIMITS) -> list[dict[str, Any]]:
     return found
 
 
+def as_markdown(found: list[dict[str, Any]]) -> str:
+    """The table of the docs: a line for each table, seconds and score for each limit."""
+    limits = sorted({each["limit"] for each in found})
+    head = "".join(f" {limit:g} s |" for limit in limits)
+    lines = [f"| task | rows |{head}", "| --- | --- |" + " --- |" * len(limits)]
+    for task, rows in dict.fromkeys((each["task"], each["rows"]) for each in found):
+        cells = [
+            f" {each['seconds']:.1f} s, {each['score']:.3f} |"
+            for each in found
+            if (each["task"], each["rows"]) == (task, rows)
+        ]
+        lines.append(f"| {task} | {rows:,} |{''.join(cells)}")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run the campaign from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -76,7 +91,7 @@ def main() -> None:
     asked = parser.parse_args()
     found = run()
     n_held = sum(each["holds"] for each in found)
-    print(f"{n_held} of {len(found)} limits held.")
+    print(f"{n_held} of {len(found)} limits held.\n{as_markdown(found)}")
     if asked.write:
         lines = ",\n".join(json.dumps(each) for each in found)
         asked.write.write_text(f"[\n{lines}\n]\n")
