@@ -18,9 +18,9 @@ _N_ENOUGH = 2048  # validation rows, to combine members and to check baselines
 class Costs:
     """Seconds; all zero if there is no time limit, as nothing needs to be reserved.
 
-    >>> costs = Costs(embed=0.001, pair=1e-6)
+    >>> costs = Costs(embed=0.5, pair=0.25)
     >>> costs.remember(1000), costs.votes(10, 1000)
-    (1.0, 0.02)
+    (500.0, 2505.0)
     """
 
     start: float = 0.0  # of a row, in training before the first epoch

@@ -8,9 +8,10 @@ from typing import Any
 class FitReport:
     """How a fit went.
 
-    >>> FitReport(9.8, 10.0, "time_limit", 7_000, 1, ("3 of 4 networks", "fine-tuning"))
-    FitReport(9.8 of 10 s, ended by time_limit: 1 member remembers 7,000 rows; left out:
-    3 of 4 networks, fine-tuning)
+    >>> FitReport(9.8, None, "complete", 7_000, 4)
+    FitReport(9.8 s: 4 members remember 7,000 rows)
+    >>> FitReport(9.8, 10.0, "time_limit", 7_000, 1, ("3 of 4 networks",)).left_out
+    ('3 of 4 networks',)
     """
 
     seconds: float
