@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 # CI=true they fail instead.
 CHROMIUM = $(shell command -v chromium chromium-browser google-chrome | head -n 1)
 
-.PHONY: demo test lint types tests reference reliability-files reliability-kills browser clean
+.PHONY: demo test lint types tests reference reliability-files reliability-kills reliability-limits browser clean
 
 demo: $(READY)
 	$(BIN)/modernnca demo
@@ -43,6 +43,12 @@ reliability-files: $(READY)
 
 reliability-kills: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -W ignore reliability/kills.py --runs $(RUNS) --write reliability/kills.json
+
+# The campaigns of docs/reliability_limits.md: about an hour on an idle machine.
+reliability-limits: $(READY)
+	$(BIN)/python reliability/fuzzed_tables.py --write reliability/fuzzed_tables.json
+	$(BIN)/python reliability/time_limits.py --write reliability/time_limits.json
+	$(BIN)/python reliability/memory_growth.py --write reliability/memory_growth.json
 
 browser:
 	@if [ -z "$(CHROMIUM)" ]; then \

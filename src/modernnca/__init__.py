@@ -8,14 +8,24 @@
 array([0])
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from modernnca._version import __version__
-from modernnca.errors import MissingExtraError, ModelFileError, StoreError, TableError
+from modernnca.errors import (
+    BaselineWarning,
+    FitWarning,
+    MissingExtraError,
+    ModelFileError,
+    StoreError,
+    TableError,
+    TimeLimitWarning,
+)
 
 if TYPE_CHECKING:
     from modernnca.ensemble.baselines import ConstantMember, KNNMember
+    from modernnca.ensemble.fit_report import FitReport
     from modernnca.ensemble.forest_member import ForestMember
     from modernnca.ensemble.member import Member
     from modernnca.ensemble.network_member import NetworkMember
@@ -36,6 +46,7 @@ if TYPE_CHECKING:
 # import, and a shell's help, or a worker that only waits, does without.
 _HOMES = {
     "ConstantMember": "ensemble.baselines",
+    "FitReport": "ensemble.fit_report",
     "ForestMember": "ensemble.forest_member",
     "KNNMember": "ensemble.baselines",
     "LNCAClassifier": "estimators.family",
@@ -54,7 +65,10 @@ _HOMES = {
 
 __all__ = [
     "PRESETS",
+    "BaselineWarning",
     "ConstantMember",
+    "FitReport",
+    "FitWarning",
     "ForestMember",
     "KNNMember",
     "LNCAClassifier",
@@ -71,9 +85,13 @@ __all__ = [
     "TabConClassifier",
     "TabConRegressor",
     "TableError",
+    "TimeLimitWarning",
     "__version__",
     "load",
 ]
+
+# What a fit tells goes to the logger "modernnca"; who wants to see it adds a handler.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The few exceptions that a caller may want to catch."""
+"""The few exceptions and warnings that a caller may want to catch."""
 
 
 class ModelFileError(ValueError):
@@ -15,3 +15,15 @@ class StoreError(OSError):
 
 class MissingExtraError(ImportError):
     """A feature needs an optional package; the text says what to install."""
+
+
+class FitWarning(UserWarning):
+    """A fit gave another model than was asked for; `fit_report_` tells the same."""
+
+
+class TimeLimitWarning(FitWarning):
+    """The time limit was too short for a part of the fit."""
+
+
+class BaselineWarning(FitWarning):
+    """A baseline predicts, because the trained model is no better, or there is none."""

@@ -40,8 +40,10 @@ def test_it_says_what_it_understood_how_well_it_went_and_where_the_model_is(
     # At such a temperature all rows count alike: plain neighbors are better.
     assert (
         "The trained model is no better than a baseline, plain k-NN, which is used "
-        "instead.\nSaved to m.mnca (" in said
+        "instead.\n" in said
     )
+    final = f"The final model has a validation accuracy {model.validation_score_:.4g}."
+    assert f"{final}\nSaved to m.mnca (" in said
     assert "epoch" in result.stderr  # the progress bar
     assert "Error" not in result.stderr
 

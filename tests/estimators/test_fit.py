@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -131,28 +130,7 @@ def test_a_function_may_be_the_metric():
     model = classifier(eval_metric=always_better, **QUICK)
     model.fit(FRAME, LABELS)
     assert model.best_epochs_ == [3]
-    assert asked == [("U", 2)] * 3
-
-
-def test_the_time_limit_is_kept():
-    X = np.random.RandomState(0).randn(4000, 10)
-    began = time.monotonic()
-    model = ModernNCARegressor(
-        time_limit=1.0,
-        max_epochs=10_000,
-        patience=float("inf"),
-        n_members=1,
-        random_state=0,
-    ).fit(X, X[:, 0])
-    assert model.ended_ == ["time_limit"]
-    assert time.monotonic() - began < 4
-    assert np.isfinite(model.predict(X[:5])).all()
-
-
-def test_a_time_limit_too_short_for_an_epoch_still_gives_a_model():
-    model = ModernNCAClassifier(time_limit=1e-6, random_state=0).fit(FRAME, LABELS)
-    assert model.history_ == []
-    assert model.predict(FRAME).shape == (120,)
+    assert asked == [("U", 2)] * 4  # each epoch, and the final model
 
 
 def test_callbacks_see_each_epoch_and_may_end_the_training():

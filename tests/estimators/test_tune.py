@@ -173,6 +173,7 @@ def test_hopeless_trials_are_pruned():
     assert model.best_score_ > max(trial.score for trial in pruned)
 
 
+@pytest.mark.filterwarnings("ignore::modernnca.errors.TimeLimitWarning")
 def test_the_time_limit_is_kept():
     X = np.random.RandomState(0).randn(2000, 6)
     began = time.monotonic()

@@ -97,3 +97,29 @@ def test_other_budgets_are_not_interrupted():
     one, other = Budget(60), Budget(60)
     one.interrupt()
     assert (other.exhausted(), other.interrupted) == (None, False)
+
+
+def test_what_is_left_shrinks_and_is_never_negative(clock):
+    budget = Budget(3.0)
+    clock.now += 1
+    assert budget.left() == 2.0
+    clock.now += 5
+    assert budget.left() == 0.0
+    assert Budget().left() == math.inf
+
+
+def test_less_ends_earlier_and_shares_the_interruption(clock):
+    budget = Budget(10.0)
+    shorter = budget.less(4.0)
+    clock.now += 6
+    assert (shorter.exhausted(), budget.exhausted()) == ("time_limit", None)
+    budget.interrupt()
+    assert shorter.exhausted() == "interrupted"
+    assert Budget().less(4.0).left() == math.inf
+
+
+@pytest.mark.parametrize(("share", "left"), [(0.0, 0.0), (0.25, 2.0), (1.0, 8.0)])
+def test_a_share_is_of_what_is_left(clock, share, left):
+    budget = Budget(10.0)
+    clock.now += 2
+    assert budget.first(share).left() == left

@@ -61,7 +61,7 @@ def columns_table(columns: list[dict[str, Any]]) -> Table:
 
 
 def describe_training(model: Any) -> list[str]:
-    """How the training of each network went, a line each, and what else votes."""
+    """How the training of each network went, a line each, and the final model."""
     metric, lines = model.config_.eval_metric or "score", []
     for member, best in enumerate(model.best_epochs_):
         epochs = [epoch for epoch in model.history_ if epoch.member == member]
@@ -83,4 +83,10 @@ def describe_training(model: Any) -> list[str]:
         share = sum(weight for member, weight in weights if member.auxiliary)
         if share:
             lines.append(f"a forest has {share:.0%} of the vote")
+    if model.validation_score_ is not None:
+        score = describe_score(metric, model.validation_score_)
+        lines.append(f"the final model has a validation {score}")
+    if model.fit_report_.left_out:
+        missing = ", ".join(model.fit_report_.left_out)
+        lines.append(f"there was no time for {missing}")
     return lines

@@ -1,5 +1,6 @@
 """A training job: a table in a file, the target, and the model to fit to it."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from modernnca.cli.set_option import apply_options
 from modernnca.cli.signals import shielded
 from modernnca.cli.table_files import check_columns, read_table
 from modernnca.cli.task import Target, Task, guess_task, target_of
+from modernnca.errors import FitWarning
 from modernnca.table.column_warnings import in_short
 
 ESTIMATORS = {
@@ -46,6 +48,7 @@ class TrainingJob:
         if not self.options.quiet:
             self._announce()
         with shielded(), warnings_as_notes(quiet=self.options.quiet):
+            warnings.simplefilter("ignore", FitWarning)  # `report` tells the same
             learn()
             self._save()
 

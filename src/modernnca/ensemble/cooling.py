@@ -16,7 +16,7 @@ from modernnca.core.rows import Examples
 from modernnca.core.softnn import Rule, chunks, mask_future
 from modernnca.table.evaluation import Evaluator
 
-_STEP, _N_FACTORS = 2**-0.25, 14  # down to a tenth
+_STEP, N_FACTORS = 2**-0.25, 14  # down to a tenth
 _N_PAIRS = 2**22  # of validation rows and remembered rows: enough, and soon done
 _MIN_QUERIES, _MAX_QUERIES = 256, 2048
 _N_AT_ONCE = 2**20  # pairs in memory
@@ -37,7 +37,7 @@ def votes_at_factors(
         keys: (M, D) embedded rows of `train`, which vote.
         time: (B,) ranks in time of the queries; later rows do not vote.
     """
-    found: list[list[Tensor]] = [[] for _ in range(_N_FACTORS)]
+    found: list[list[Tensor]] = [[] for _ in range(N_FACTORS)]
     values = train.values.T.contiguous()  # (V, M): fast products
     for some in chunks(len(query), len(keys), _N_AT_ONCE):
         distances = rule.distance(query[some], keys)

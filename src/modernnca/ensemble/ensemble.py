@@ -107,6 +107,10 @@ class Ensemble:
             parts.append([part.cpu().numpy() for part in found])
         return Neighbors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
+    def shares(self, query: Rows) -> Tensor:
+        """The share of every remembered row in the vote on each query, (B, M)."""
+        return self._pairs(query).shares
+
     def _pairs(self, query: Rows) -> Pairs:
         """Distances and shares of all remembered rows, combined over the members."""
         found = [member.pairs(query) for member in self.members]

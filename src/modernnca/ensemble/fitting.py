@@ -1,6 +1,7 @@
 """The steps of a fit: train members, combine them, check baselines, finish."""
 
 import copy
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from modernnca.core.rows import Examples, concatenate
 from modernnca.ensemble.baselines import default_baselines
 from modernnca.ensemble.calibration import Calibration, fit_calibration
 from modernnca.ensemble.combine import Combiner, fit_combiner
+from modernnca.ensemble.costs import RESERVED, finetuning_ratio
 from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.joint_training import (
     finetune_together,
@@ -19,17 +21,21 @@ from modernnca.ensemble.joint_training import (
     group_members,
 )
 from modernnca.ensemble.member import Member
-from modernnca.ensemble.network_member import NetworkMember
+from modernnca.ensemble.network_member import MIN_FINETUNING, NetworkMember
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.run import Run
 from modernnca.ensemble.side_by_side import n_at_once, one_at_a_time, side_by_side
 from modernnca.table.evaluation import Evaluator, Result, better_result
 from modernnca.table.raw_examples import RawExamples, concatenate_raw
 from modernnca.table.targets import ClassificationTarget
+from modernnca.train.budget import Budget
 from modernnca.train.loop import History
 
 _MAX_COMBINED_ROWS = 2048  # enough to learn weights and a calibration
 _MAX_BASELINE_ROWS = 2048  # enough to compare an ensemble with baselines
+_MIN_COMBINED_ROWS = 50  # with fewer, if there are more, weights are not learned
+_MAX_RESERVED = 0.5  # of the time, for what follows training
+_BY_RANK = ("accuracy", "balanced-accuracy", "auc")  # calibration does not change them
 
 
 class Trained(NamedTuple):
@@ -47,6 +53,7 @@ class Combined(NamedTuple):
     combine: Combiner
     calibration: Calibration = Calibration()
     baseline: str | None = None  # the kind of the baseline that votes instead
+    score: float | None = None  # on the validation rows, if there are any
 
 
 class Finished(NamedTuple):
@@ -60,25 +67,33 @@ class Finished(NamedTuple):
 def fit_members(
     prototypes: Sequence[Member], train: Part, valid: Part | None, run: Run
 ) -> list[Trained]:
-    """Train a copy of each member; an interruption keeps those trained so far."""
+    """Train a copy of each member; one that finished no epoch does not vote.
+
+    Of the time, as much is reserved as the later steps take.
+    """
+    n_valid = 0 if valid is None else len(valid.raw)
+    budget = _time_for_training(len(prototypes), train, valid, run)
+    valid = valid and valid.sample(run.config.max_validation_rows, run.seeds[0])
+    run = run.but(evaluate=_evaluator(valid or train, run), budget=budget)
     rows = _as_validated(train.encoded, run)
     valid_rows = None if valid is None else _as_validated(valid.encoded, run)
-    if valid is not None and run.config.refit == "full":  # which takes as long again
-        run = run.but(budget=run.budget.part(0, 2))
     run = run.but(callbacks=one_at_a_time(run.callbacks))
     groups = group_members(prototypes, run)
     runs = _runs_of_groups(groups, prototypes, run)
 
     def fit_group(turn: int) -> list[Trained]:
-        kept = [prototypes[number] for number in groups[turn]]
-        if turn and run.budget.interrupted and not kept[0].auxiliary:
+        kept, parts = [prototypes[number] for number in groups[turn]], runs[turn]
+        if not kept[0].auxiliary:
+            budget = _timed(parts[0], run, rows.n_rows, n_valid).budget
+            parts = [part.but(budget=budget) for part in parts]
+        if turn and parts[0].budget.exhausted() and not kept[0].auxiliary:
             return []
         members = [copy.deepcopy(prototype) for prototype in kept]
         networks = [each for each in members if isinstance(each, NetworkMember)]
         if len(networks) > 1:
-            histories = fit_together(networks, rows, valid_rows, runs[turn])
+            histories = fit_together(networks, rows, valid_rows, parts)
         else:
-            histories = [members[0].fit(rows, valid_rows, runs[turn][0])]
+            histories = [members[0].fit(rows, valid_rows, parts[0])]
         return list(map(Trained, kept, members, histories))
 
     tasks = [partial(fit_group, turn) for turn in range(len(groups))]
@@ -90,7 +105,30 @@ def fit_members(
     }
     trained = [by_number[number] for number in sorted(by_number)]
     useful = [each for each in trained if not _learned_nothing(each.history)]
-    return useful if any(not each.prototype.auxiliary for each in useful) else trained
+    n_asked = sum(not each.auxiliary for each in prototypes)
+    n_trained = sum(not each.prototype.auxiliary for each in useful)
+    if n_trained < n_asked:
+        run.leave_out(f"{n_asked - n_trained} of {n_asked} networks")
+    return useful if n_trained or not n_asked else []
+
+
+def _timed(part: Run, run: Run, n_train: int, n_valid: int) -> Run:
+    """The run of a member, with enough time to be useful, or none.
+
+    Its training ends early enough to find its temperature. If it is more than was
+    planned, it ends early enough for all that follows, too.
+    """
+    costs, left = run.costs, run.budget.left()
+    if math.isinf(left) or not left:
+        return part
+    least = costs.training(n_train, n_valid, run.config.batch_size)
+    after = costs.cooling(n_train, n_valid)
+    if part.number >= run.n_planned:
+        after += costs.settling(n_train, n_valid)
+        if left < least + after:
+            return part.but(budget=run.budget.first(0))
+    seconds = min(left, max(part.budget.left(), least + after))
+    return part.but(budget=run.budget.first(max(0.0, seconds - after) / left))
 
 
 def _runs_of_groups(
@@ -114,6 +152,31 @@ def _learned_nothing(history: History) -> bool:
     return not history.best_epoch and history.ended in ("interrupted", "time_limit")
 
 
+def _time_for_training(
+    n_members: int, train: Part, valid: Part | None, run: Run
+) -> Budget:
+    """The budget of training, without what is reserved for all that follows."""
+    costs, config, n_train = run.costs, run.config, train.encoded.n_rows
+    n_valid = 0 if valid is None else valid.encoded.n_rows
+    settling = min(n_members, run.n_planned) * costs.settling(n_train, n_valid)
+    settling += costs.baseline(n_train, n_valid)
+    budget = run.budget.less(min(settling, _MAX_RESERVED * run.budget.left()))
+    if valid is None:
+        return budget
+    if config.refit == "full":  # which takes as long again
+        return budget.part(0, 2)
+    if config.refit == "remember" and config.finetune:
+        ratio = finetuning_ratio(config, train.encoded) * (1 + n_valid / n_train)
+        return budget.first(1 / (1 + RESERVED * config.finetune * ratio))
+    return budget
+
+
+def _evaluator(part: Part, run: Run) -> Evaluator:
+    """What evaluates votes for these rows."""
+    assert isinstance(run.evaluate, Evaluator)
+    return run.evaluate.of(part.raw.y, part.raw.weights)
+
+
 def _as_validated(rows: Examples, run: Run) -> Examples:
     """The rows with their times only if later rows do not vote in validation."""
     masked = run.config.masks_future_in("validation")
@@ -127,15 +190,17 @@ def combine_members(
 
     Where a baseline is better on these rows, it is taken instead.
     """
-    config, evaluate = run.config, run.evaluate
-    weighted = config.combine == "weighted"
+    if not trained:
+        return _baseline_alone(train, run)
+    config, weighted = run.config, run.config.combine == "weighted"
     needed = weighted or config.calibrate or config.baseline_check
-    if valid is None or not needed or run.budget.exhausted() == "time_limit":
+    n_asked = 0 if valid is None else _n_asked(len(trained), train, valid, run)
+    if valid is None or not needed or not n_asked:
         kept = [each for each in trained if not each.prototype.auxiliary] or trained
-        return Combined(kept, Combiner.mean(len(kept)))
-    assert isinstance(evaluate, Evaluator)
-    valid = valid.sample(_MAX_COMBINED_ROWS, run.seeds[0])
-    evaluate = evaluate.of(valid.raw.y, valid.raw.weights)
+        score = _score_of(kept[0].history) if len(kept) == 1 else None
+        return Combined(kept, Combiner.mean(len(kept)), score=score)
+    valid = valid.sample(n_asked, run.seeds[0])
+    evaluate = _evaluator(valid, run)
     rows, known = (_as_validated(part.encoded, run) for part in (train, valid))
     members = [each.member for each in trained]
     ensemble = Ensemble.remembering(members, Combiner.mean(len(members)), rows)
@@ -145,6 +210,7 @@ def combine_members(
         values = known.values.cpu().numpy()
         combine = fit_combiner(votes, values, classification=classification)
     combined, baseline = combine(votes), None
+    score = _cross_fitted_score(votes, known, evaluate, run)
     if config.baseline_check:
         some = np.arange(0, len(combined), -(-len(combined) // _MAX_BASELINE_ROWS))
         few, best = evaluate.take(some), evaluate.take(some)(combined[some])
@@ -153,11 +219,68 @@ def combine_members(
         if found is not None:
             trained, baseline = [found.trained], found.trained.member.kind
             combine, combined, evaluate = Combiner.mean(1), found.votes, few
+            score = evaluate(combined)[0]
     calibration = Calibration()
     if config.calibrate and isinstance(evaluate.target, ClassificationTarget):
         codes = evaluate.target.encode(evaluate.y)
         calibration = fit_calibration(combined, codes, evaluate.weights)
-    return Combined(trained, combine, calibration, baseline)
+    return Combined(trained, combine, calibration, baseline, score)
+
+
+def _n_asked(n_members: int, train: Part, valid: Part, run: Run) -> int:
+    """How many validation rows there is time to learn from; 0 if too few."""
+    costs, n_train = run.costs, train.encoded.n_rows
+    n_valid = min(valid.encoded.n_rows, _MAX_COMBINED_ROWS)
+    n_all = n_train + valid.encoded.n_rows
+    left = run.budget.left() - n_members * costs.remember(n_all)
+    n_asked = int(min(n_valid, costs.n_affordable(left, n_members, n_train)))
+    out_of_time = run.budget.exhausted() == "time_limit"
+    if out_of_time or n_asked < min(n_valid, _MIN_COMBINED_ROWS):
+        run.leave_out("weights of the members, calibration and the baseline check")
+        return 0
+    return n_asked
+
+
+def _score_of(history: History) -> float | None:
+    """The score of the best epoch, if it was validated."""
+    if not history.best_epoch or not history.epochs:
+        return None
+    score = history.epochs[history.best_epoch - 1].score
+    return None if math.isnan(score) else score
+
+
+def _cross_fitted_score(
+    votes: np.ndarray, known: Examples, evaluate: Evaluator, run: Run
+) -> float:
+    """The score of the combined members on validation rows.
+
+    Each row is predicted with weights and a calibration learned from other rows.
+    """
+    values, config = known.values.cpu().numpy(), run.config
+    combined, places = votes.mean(0), np.arange(votes.shape[1])
+    classes = isinstance(evaluate.target, ClassificationTarget)
+    for half in (places % 2 == 0, places % 2 == 1):
+        if half.all() or not half.any():
+            continue
+        combine, others = Combiner.mean(len(votes)), evaluate.take(places[~half])
+        if config.combine == "weighted":
+            some, of_some = votes[:, ~half], values[~half]
+            combine = fit_combiner(some, of_some, classification=votes.shape[2] > 1)
+        combined[half] = combine(votes[:, half])
+        if config.calibrate and classes and config.eval_metric not in _BY_RANK:
+            codes = others.target.encode(others.y)
+            learned = fit_calibration(combine(votes[:, ~half]), codes, others.weights)
+            combined[half] = learned(combined[half])
+    return evaluate(combined)[0]
+
+
+def _baseline_alone(train: Part, run: Run) -> Combined:
+    """A baseline, because no network finished an epoch."""
+    rows = _as_validated(train.encoded, run)
+    prototype = default_baselines(run.shape, rows.n_rows)[0]
+    member = copy.deepcopy(prototype)
+    trained = Trained(prototype, member, member.fit(rows, None, run))
+    return Combined([trained], Combiner.mean(1), baseline=member.kind)
 
 
 class _Baseline(NamedTuple):
@@ -190,24 +313,33 @@ def finish(
 ) -> Finished:
     """Fine-tune on all rows, or retrain on them, and let them vote."""
     config, members = run.config, [each.member for each in combined.members]
-    learn = combined.baseline is None and run.budget.exhausted() is None
+    learn = combined.baseline is None and run.budget.exhausted() != "interrupted"
     raw, rows = train
     if valid is not None and config.refit != "none":
         raw = concatenate_raw(raw, valid.raw, preparation.preprocessor.schema_)
         rows = concatenate(rows, valid.encoded)
-        run = run.but(evaluate=None, budget=run.budget.rest())
+        budget = run.budget.rest().less(len(members) * run.costs.remember(rows.n_rows))
+        run = run.but(evaluate=None, budget=budget)
         if config.refit == "full" and learn:
-            refitted = _refit(combined, raw, run)
+            refitted = None if budget.exhausted() else _refit(combined, raw, run)
             if refitted is not None:
                 return refitted
+            run.leave_out("retraining on all rows")
         elif config.finetune and learn:
-            _finetune(members, _as_validated(rows, run), run)
+            _finetune(combined.members, train, _as_validated(rows, run), run)
     ensemble = Ensemble.remembering(members, combined.combine, rows)
     return Finished(preparation, ensemble, raw)
 
 
-def _finetune(members: list[Member], rows: Examples, run: Run) -> None:
+def _finetune(trained: list[Trained], train: Part, rows: Examples, run: Run) -> None:
     """Fine-tune each member on all rows, until the user interrupts."""
+    members = [each.member for each in trained]
+    n_groups = sum(not members[g[0]].auxiliary for g in group_members(members, run))
+    n_rounds = max(1, n_groups) / n_at_once(max(1, n_groups), run.device)
+    share = _share_of_finetuning(trained, train, rows, run, n_rounds)
+    if not share:
+        return run.leave_out("fine-tuning")
+    run = run.but(config=run.config.updated({"finetune": share * run.config.finetune}))
     run = run.but(callbacks=one_at_a_time(run.callbacks))
     groups = group_members(members, run)
     runs = _runs_of_groups(groups, members, run)
@@ -224,6 +356,32 @@ def _finetune(members: list[Member], rows: Examples, run: Run) -> None:
 
     tasks = [partial(finetune_group, turn) for turn in range(len(groups))]
     side_by_side(tasks, run.device, stop=run.budget.interrupt)
+    return None
+
+
+def _share_of_finetuning(
+    trained: list[Trained], train: Part, rows: Examples, run: Run, n_rounds: float
+) -> float:
+    """Which share of fine-tuning there is time for; 0 if not for the least.
+
+    Fewer epochs, at the end of which the learning rate has fallen as far, are better
+    than a part of many.
+    """
+    seconds = run.budget.left() / math.ceil(n_rounds)
+    if math.isinf(seconds):
+        return 1.0
+    ratio = finetuning_ratio(run.config, train.encoded)
+    ratio *= rows.n_rows / train.encoded.n_rows
+    share = 1.0
+    for epochs, best_epoch, _ in (each.history for each in trained):
+        if epochs:
+            of_epoch = ratio * epochs[-1].seconds / len(epochs)
+            n_affordable = int(seconds / max(of_epoch, 1e-9))
+            n_wanted = max(MIN_FINETUNING, round(run.config.finetune * best_epoch))
+            if n_affordable < MIN_FINETUNING:
+                return 0.0
+            share = min(share, n_affordable / n_wanted)
+    return share
 
 
 def _refit(combined: Combined, raw: RawExamples, run: Run) -> Finished | None:

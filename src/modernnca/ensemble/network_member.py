@@ -32,7 +32,7 @@ from modernnca.table.trees import importance_scales
 from modernnca.train.generators import Generators
 from modernnca.train.loop import History, train
 
-_MIN_FINETUNING = 2  # epochs
+MIN_FINETUNING = 2  # epochs
 _TEMPERATURES = (1e-12, 1e12)  # that a file may declare
 _FINAL_RATE = 0.05  # of the learning rate, at the end of fine-tuning
 _FINETUNING_RATE = 0.5  # of the learning rate, after a schedule that ended at a low one
@@ -104,7 +104,8 @@ class NetworkMember(EmbeddingMember):
         """Learn from the validation rows what the trained network is to do."""
         config = self.config_
         self.n_steps_ = self.history_.best_epoch * config.n_batches(train.n_rows)
-        if config.cooling and valid is not None and isinstance(run.evaluate, Evaluator):
+        learned = self.history_.best_epoch > 0 and config.cooling
+        if learned and valid is not None and isinstance(run.evaluate, Evaluator):
             found = self._fit_cooling(train, valid, run.evaluate)
             self.cooling_, self.valid_loss_ = found
 
@@ -150,7 +151,7 @@ class NetworkMember(EmbeddingMember):
         if self.config_.sampler == "random":  # maybe more, where rows lie dense
             n_sampled = max(n_sampled, self.config_.max_sampled)
         changes: dict[str, Any] = {
-            "max_epochs": max(n_epochs, _MIN_FINETUNING),
+            "max_epochs": max(n_epochs, MIN_FINETUNING),
             "final_rate": _FINAL_RATE,
             "max_sampled": n_sampled,
             "batch_size": max(32, min(config.finetune_batch_size, rows.n_rows // 8)),

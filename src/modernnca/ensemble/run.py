@@ -13,6 +13,7 @@ import torch
 from sklearn.utils import check_random_state
 
 from modernnca.core.network import InputShape
+from modernnca.ensemble.costs import Costs
 from modernnca.ensemble.ensemble_config import EnsembleConfig
 from modernnca.ensemble.learner import Evaluate
 from modernnca.table.targets import Task
@@ -41,10 +42,13 @@ class Run:
     n_steps: int | None = None  # train for so many steps, without validation
     callbacks: Sequence[Callback] = ()
     checkpoint_dir: Path | None = None
-    verbose: bool = False
+    verbose: bool | Callable[[], bool] = False  # whether to show progress, or when
     shared: dict[str, Any] = field(default_factory=dict)
     n_threads: int = field(default_factory=torch.get_num_threads)  # for all members
     lock: Any = field(default_factory=threading.RLock)  # of what is shared
+    costs: Costs = Costs()  # of a member, as measured if there is a time limit
+    n_planned: int = _N_SEEDS  # members there is time for, at least
+    left_out: list[str] = field(default_factory=list)  # what there was no time for
 
     @property
     def seed(self) -> int:
@@ -60,10 +64,19 @@ class Run:
         return replace(self, **changes)
 
     def for_member(self, number: int, n_members: int, n_at_once: int = 1) -> "Run":
-        """The run as one member sees it: its seed, and its equal part of the time."""
-        n_rounds = -(-n_members // n_at_once)
-        budget = self.budget.part(number // n_at_once, n_rounds)
+        """The run as one member sees it: its seed, and its part of the time.
+
+        The members that are still to come have equal parts of what is left.
+        """
+        n_rounds = -(-(n_members - number) // n_at_once)
+        budget = self.budget.rest().part(0, max(1, n_rounds))
         return self.but(number=number, n_members=n_members, budget=budget)
+
+    def leave_out(self, part: str) -> None:
+        """Note what there is no time for."""
+        with self.lock:
+            if part not in self.left_out:
+                self.left_out.append(part)
 
     def once(self, name: str, make: Callable[[], Made]) -> Made:
         """Make something that several members of this run share, the first time."""

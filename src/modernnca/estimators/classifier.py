@@ -44,13 +44,16 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
             as identifiers do, which are left out.
         time_column: name or position of the column, of dates or numbers, that tells
             when a row happened, in tables that drift in time.
-        time_limit: seconds that `fit` may take; kept to within one step.
+        time_limit: seconds that `fit` may take, to within 5 % and a second. If it is
+            short, fewer networks are trained, or on a sample of the rows;
+            `fit_report_` tells what was left out.
         callbacks: functions called with each epoch's record; True ends the training.
         checkpoint_dir: a folder from which an interrupted `fit` resumes.
         device: cpu, cuda, cuda:1, mps; None: a GPU if there is one.
         random_state: a whole number gives the same model again, bit for bit, on the
             same machine with the same number of threads.
-        verbose: 1 shows a progress bar.
+        verbose: True shows a progress bar, False does not; None: after some seconds, if
+            this is a terminal or a notebook.
         config: a dict or a `ModernNCAConfig` of further options, such as
             `{"distance": "cosine"}`; searched as `config__distance`.
 
@@ -77,3 +80,8 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         """The probability of each class, in the order of `classes_`."""
         votes = self._votes(X)
         return self.calibration_(votes)
+
+    def predict_log_proba(self, X):
+        """The logarithm of the probability of each class; -inf of a zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

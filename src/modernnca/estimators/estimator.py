@@ -1,5 +1,7 @@
 """The base of the estimators: fit, and what a fitted model can do."""
 
+import copyreg
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,8 +17,12 @@ from modernnca._named import named
 from modernnca.core.rows import Rows
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.embedding_member import EmbeddingMember
+from modernnca.ensemble.embedding_width import embedding_width, to_width
 from modernnca.ensemble.ensemble import Ensemble, Neighbors
+from modernnca.ensemble.feature_importance import feature_importances
+from modernnca.ensemble.fit_report import FitReport
 from modernnca.ensemble.fitting import (
+    Combined,
     Trained,
     combine_members,
     finish,
@@ -25,16 +31,20 @@ from modernnca.ensemble.fitting import (
 from modernnca.ensemble.member import MEMBER_KINDS, Member
 from modernnca.ensemble.mixture import default_members
 from modernnca.ensemble.preparation import Part, Preparation, prepare
+from modernnca.ensemble.progress import if_it_takes_long
 from modernnca.ensemble.run import Run, draw_seeds, interruptible, random_state
+from modernnca.ensemble.time_plan import within_time
 from modernnca.estimators.config import ModernNCAConfig, as_options
 from modernnca.estimators.device import choose_device
+from modernnca.estimators.fit_warnings import tell
 from modernnca.estimators.resolve import (
     check_arguments,
+    import_ahead,
     known_arguments,
     resolve,
     warn_if_unencoded,
 )
-from modernnca.estimators.validation import split
+from modernnca.estimators.validation import as_eval_set, split
 from modernnca.table.column_warnings import query_warnings
 from modernnca.table.raw_examples import RawExamples, read_examples
 from modernnca.table.schema import RawTable, conform, read_table
@@ -43,6 +53,7 @@ from modernnca.train.budget import Budget
 from modernnca.train.loop import Epoch
 
 _NESTED = "config__"
+_FILE = "model_file"  # the state of a fitted model, for those who do not pickle
 
 
 class Explanation(NamedTuple):
@@ -66,6 +77,9 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
     config_: ModernNCAConfig
     rows_: RawExamples
     history_: list[Epoch]
+    fit_report_: FitReport
+    validation_score_: float | None  # by `eval_metric`; higher is better
+    n_features_out_: int
 
     @known_arguments
     def __init__(
@@ -96,7 +110,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         checkpoint_dir=None,
         device=None,
         random_state=None,
-        verbose=0,
+        verbose=None,
         config=None,
     ):
         self.preset = preset
@@ -146,7 +160,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             self.config = as_options({**as_options(self.config), **changes})
         return self
 
-    def fit(self, X, y, *, sample_weight=None, eval_set=None):
+    def fit(self, X, y, *, sample_weight=None, eval_set=None, X_val=None, y_val=None):
         """Learn an embedding in which near rows have similar targets.
 
         Validation rows (`validation_fraction`, or `eval_set`) decide when to stop;
@@ -161,9 +175,13 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             y: the target of each row.
             sample_weight: the weight of each row, in the loss and in the vote.
             eval_set: `(X, y)`, validation rows instead of a held-out part of `X`.
+            X_val, y_val: the same as two arguments, as scikit-learn's pipelines need
+                them (`Pipeline(..., transform_input=["X_val"])`).
         """
         check_arguments(self)
+        import_ahead(self)
         device, budget = choose_device(self.device), Budget(self.time_limit)
+        eval_set = as_eval_set(eval_set, X_val, y_val)
         with interruptible(budget):
             data = read_examples(X, y, sample_weight, self.class_weight, self._task)
             preset, config = resolve(self, len(data))
@@ -174,17 +192,18 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             seeds = draw_seeds(rng)
             prep = prepare(kept, held_out, config, self._task, seeds[0])
             train, valid = prep.part(kept, device), prep.part(held_out, device)
-            sample = valid and valid.sample(config.max_validation_rows, seeds[0])
-            run = self._start(device, budget, config, prep, seeds, sample or train)
+            run = self._start(device, budget, config, prep, seeds, train)
             members = self._unfitted_members(config, len(kept))
-            trained = fit_members(members, train, sample, run)
+            members, train, valid, run = within_time(members, train, valid, run)
+            trained = fit_members(members, train, valid, run)
             combined = combine_members(trained, train, valid, run)
             finished = finish(combined, train, valid, prep, run)
         self._set_columns(data.table)
         self.preset_, self.config_ = preset, config
         self.preparation_, self.ensemble_, self.rows_ = finished
         self.calibration_, self.baseline_ = combined.calibration, combined.baseline
-        self._set_history(trained)
+        self._set_width(members)
+        self._set_history(trained, combined, run, budget.begin)
         return self
 
     def _start(
@@ -211,7 +230,7 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             evaluate=prep.evaluator(validated.raw, config.eval_metric),
             callbacks=tuple(self.callbacks or ()),
             checkpoint_dir=None if folder is None else Path(folder),
-            verbose=self.verbose > 0,
+            verbose=if_it_takes_long() if self.verbose is None else bool(self.verbose),
         )
 
     def _unfitted_members(self, config: ModernNCAConfig, n_rows: int) -> list[Member]:
@@ -239,8 +258,16 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _set_history(self, trained: list[Trained]) -> None:
-        """Tell what happened in training, for each member that was trained."""
+    def _set_width(self, prototypes: list[Member]) -> None:
+        """The number of features that `transform` gives, whatever votes."""
+        fitted, shape = self._embedding_members(), self.preparation_.shape
+        width = embedding_width(prototypes, fitted, self.config_, shape)
+        self.n_features_out_ = width
+
+    def _set_history(
+        self, trained: list[Trained], combined: Combined, run: Run, began: float
+    ) -> None:
+        """Tell what happened, for each member that was trained and for all."""
         histories = [t.history for t in trained if not t.prototype.auxiliary]
         self.history_ = [
             epoch._replace(member=number)
@@ -249,6 +276,23 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         ]
         self.best_epochs_ = [history.best_epoch for history in histories]
         self.ended_ = [history.ended for history in histories]
+        self.validation_score_ = combined.score
+        self.fit_report_ = FitReport(
+            seconds=time.monotonic() - began,
+            time_limit=self.time_limit,
+            ended=self._how_it_ended(run),
+            n_rows=len(self.rows_.index),
+            n_members=len(self.members_),
+            left_out=tuple(run.left_out),
+            baseline=self.baseline_,
+        )
+        tell(self.fit_report_, trained=bool(self.ended_))
+
+    def _how_it_ended(self, run: Run) -> str:
+        if run.budget.interrupted:
+            return "interrupted"
+        cut = run.left_out or "time_limit" in self.ended_
+        return "time_limit" if cut else "complete"
 
     def tune(
         self,
@@ -324,11 +368,32 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         """The feature selection of a wide table; None if the table is not wide."""
         return self.preparation_.preprocessor.selection_
 
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The importance of each column of the table, together 1.
+
+        It is how much the vote on a row changes, on average, if its cell is replaced
+        by that of another row. Computed when asked for, from some remembered rows.
+        """
+        self._check_fitted()
+        if not self.rows_.table.columns:
+            raise AttributeError(
+                "feature_importances_ needs the raw rows, but the model was saved "
+                "without them."
+            )
+        return feature_importances(self.rows_.table, self._encode, self.ensemble_)
+
     def transform(self, X):
-        """Embed rows: phi(x), with the members' embeddings side by side."""
+        """Embed rows: phi(x), with the members' embeddings side by side.
+
+        There are as many features whatever votes in the end: zeros stand for networks
+        that there was no time to train. The embedding of a baseline, the standardized
+        columns, is brought to the same width.
+        """
         rows = self._read_queries(X)
         embedded = [member.embed(rows) for member in self._embedding_members()]
-        return torch.cat(embedded, dim=1).cpu().numpy()
+        whole = to_width(torch.cat(embedded, dim=1), self.n_features_out_)
+        return whole.cpu().numpy()
 
     def _embedding_members(self) -> list[EmbeddingMember]:
         return [
@@ -448,11 +513,30 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
         self._check_fitted()
         save_model(self, path, rows=rows, key=key)
 
+    # Serialization: pickle copies everything; others (skops, and so mlflow) ask for
+    # the state, which of a fitted model is its file, for they cannot store tensors.
+
+    def __reduce_ex__(self, protocol):
+        return copyreg.__newobj__, (type(self),), super().__getstate__()  # type: ignore[attr-defined]
+
+    def __getstate__(self):
+        from modernnca.estimators.persistence import to_bytes
+
+        fitted = hasattr(self, "ensemble_")
+        return {_FILE: to_bytes(self)} if fitted else super().__getstate__()
+
+    def __setstate__(self, state):
+        from modernnca.estimators.persistence import from_bytes
+
+        if _FILE in state:
+            state = vars(from_bytes(state[_FILE]))
+        super().__setstate__(state)
+
     # scikit-learn's protocols.
 
     @property
     def _n_features_out(self) -> int:
-        return sum(member.keys_.shape[1] for member in self._embedding_members())
+        return self.n_features_out_
 
     def get_feature_names_out(self, input_features=None):
         """Names of the features that `transform` gives."""

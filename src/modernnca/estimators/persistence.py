@@ -1,6 +1,8 @@
 """Save and load fitted models, with the versions that wrote the file."""
 
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from modernnca._tree_file import Key, read_tree, with_arrays, write_tree
 from modernnca._version import __version__
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.ensemble import Ensemble
+from modernnca.ensemble.fit_report import FitReport
 from modernnca.ensemble.preparation import Preparation
 from modernnca.errors import ModelFileError
 from modernnca.estimators.classifier import ModernNCAClassifier
@@ -96,6 +99,21 @@ def load(
         ) from error
 
 
+def to_bytes(model: BaseModernNCA) -> bytes:
+    """The content of the file of a fitted model."""
+    with TemporaryDirectory() as folder:
+        save_model(model, path := Path(folder) / "model", rows=True, key=None)
+        return path.read_bytes()
+
+
+def from_bytes(content: bytes) -> Any:
+    """The model in a file of this content."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        path.write_bytes(content)
+        return load(path)
+
+
 def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
     """All that was learned, as a tree of plain values and arrays."""
     remembered, config = model.rows_, model.config_
@@ -123,6 +141,9 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
         "history": [list(epoch) for epoch in model.history_],
         "best_epochs": model.best_epochs_,
         "ended": model.ended_,
+        "n_features_out": model.n_features_out_,
+        "validation_score": model.validation_score_,
+        "report": model.fit_report_.state(),
     }
 
 
@@ -147,6 +168,13 @@ def _restore(tree: dict[str, Any], device: torch.device) -> BaseModernNCA:
     model.rows_ = RawExamples(table, np.empty(0), weights, index)
     model.history_ = [Epoch(*epoch) for epoch in tree["history"]]
     model.best_epochs_, model.ended_ = tree["best_epochs"], tree["ended"]
+    # Files of earlier versions do not have these.
+    widths = [member.keys_.shape[1] for member in model._embedding_members()]
+    model.n_features_out_ = tree.get("n_features_out", sum(widths))
+    model.validation_score_ = tree.get("validation_score")
+    unknown = FitReport(0.0, None, "unknown", len(index), len(model.members_))
+    told = tree.get("report")
+    model.fit_report_ = unknown if told is None else FitReport.from_state(told)
     check_model(model)
     return model
 

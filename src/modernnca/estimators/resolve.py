@@ -1,11 +1,14 @@
 """Resolve a config: the only place where None becomes a value."""
 
 import math
+import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,7 @@ _SCHEDULES: dict[Task, tuple[int, int, int]] = {
     "regression": (1000, 14, 60),
 }
 _EPOCHS_OF_PATIENCE = 200
+_TORCH_OPTIMIZERS = ("sgd", "lbfgs")
 # What the options of a time column may be without one.
 _WITHOUT_TIME = {
     "time_features": "column",
@@ -58,7 +62,9 @@ def known_arguments(init: Callable[..., None]) -> Callable[..., None]:
 def check_arguments(model: Any) -> None:
     """Check the arguments that are not options of the config."""
     _check("time_limit", model.time_limit, POSITIVE, optional=True)
-    _check("verbose", model.verbose, Number(0, integer=True, also=(True, False)))
+    flag = Number(0, integer=True, also=(True, False))
+    _check("verbose", _plain_flag(model.verbose), flag, optional=True)
+    _check_kinds(model)
     whole = isinstance(model.random_state, int) or hasattr(
         model.random_state, "__index__"
     )
@@ -72,6 +78,55 @@ def check_arguments(model: Any) -> None:
             "class_weight is for classification; leave it at None for regression "
             f"(got {model.class_weight!r}) or use sample_weight."
         )
+
+
+def _plain_flag(value: Any) -> Any:
+    return bool(value) if isinstance(value, np.bool_) else value
+
+
+def _check_kinds(model: Any) -> None:
+    """Check callbacks, checkpoint_dir and class_weight."""
+    callbacks, folder = model.callbacks, model.checkpoint_dir
+    listed = isinstance(callbacks, list | tuple)
+    if callbacks is not None and not (listed and all(map(callable, callbacks))):
+        raise ValueError(
+            "callbacks must be a list of functions that are called with the record of "
+            f"each epoch, or None; got {callbacks!r}."
+        )
+    if folder is not None and not isinstance(folder, str | os.PathLike):
+        raise ValueError(
+            f"checkpoint_dir must be the path of a folder or None; got {folder!r}."
+        )
+    if folder is not None and Path(folder).exists() and not Path(folder).is_dir():
+        raise ValueError(
+            f"checkpoint_dir must be a folder, but {str(folder)!r} is a file; name "
+            "another."
+        )
+    given = model.class_weight
+    if given is None or (isinstance(given, str) and given == "balanced"):
+        return
+    weight = Number(0)
+    if not isinstance(given, Mapping) or not given:
+        raise ValueError(
+            "class_weight must be None, 'balanced', or a dict from class to weight; "
+            f"got {given!r}."
+        )
+    for label, value in given.items():
+        if not weight.allows(value):
+            raise ValueError(
+                f"class_weight of {label!r} must be {weight}; got {value!r}."
+            )
+
+
+def import_ahead(model: Any) -> None:
+    """Import what torch's own optimizers need, before the clock of a fit starts.
+
+    Their first step imports torch's compiler, which takes seconds in a new process.
+    """
+    preset = PRESETS.get(str(model.preset or model._default_preset))
+    optimizer = given_options(model).get("optimizer", preset and preset.optimizer)
+    if optimizer in _TORCH_OPTIMIZERS:
+        import_module("torch._dynamo")
 
 
 def _check(name: str, value: Any, check: Any, *, optional: bool = False) -> None:

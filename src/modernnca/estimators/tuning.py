@@ -15,6 +15,7 @@ from tqdm.auto import tqdm
 
 from modernnca._named import named
 from modernnca.ensemble.run import random_state
+from modernnca.errors import FitWarning
 from modernnca.estimators.config import ModernNCAConfig
 from modernnca.estimators.resolve import check_arguments, given_options, resolve
 from modernnca.estimators.search_space import space_for
@@ -72,7 +73,9 @@ class TrialScore:
 
         model = set_options(clone(self.model), options)
         model.callbacks = [*(self.model.callbacks or ()), callback]
-        _fit(model, self.data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)  # the last fit tells
+            _fit(model, self.data)
         if "interrupted" in model.ended_:
             raise KeyboardInterrupt  # a fit goes on without the rest, but not a search
         rows = model._encode(self.valid.table)
@@ -110,7 +113,7 @@ def tune_model(
     whole, valid = _validation_rows(subject, data)
     preset, config = resolve(subject, len(whole))
     space = _space_of(subject, preset, asked.space)
-    with _progress(asked.trials, limit, metric, shown=model.verbose > 0) as on_trial:
+    with _progress(asked.trials, limit, metric, shown=bool(model.verbose)) as on_trial:
         found = search(
             TrialScore(subject, data, valid, metric),
             space,
@@ -176,7 +179,7 @@ def _subject(model: Any, seed: int, *, max_seconds: float) -> Any:
     earlier, given = getattr(model, "best_params_", {}), given_options(model)
     unset = {name: None for name, v in earlier.items() if given.get(name) == v}
     set_options(subject, unset)
-    subject.random_state, subject.verbose = seed, 0
+    subject.random_state, subject.verbose = seed, False
     subject.time_limit = _least(model.time_limit, max_seconds)
     subject.checkpoint_dir = None
     subject.refit = "none"  # remembered validation rows would vote on themselves

@@ -11,6 +11,21 @@ from modernnca.table.targets import TARGETS, Task
 from modernnca.table.time_column import learn_times
 
 
+def as_eval_set(eval_set: Any, X_val: Any, y_val: Any) -> Any:
+    """The pair of validation rows, given as one argument or as two."""
+    if (X_val is None) != (y_val is None):
+        given, other = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
+        raise ValueError(f"{given} was given without {other}; give both, or neither.")
+    if X_val is None:
+        return eval_set
+    if eval_set is not None:
+        raise ValueError(
+            "Validation rows are given twice, as eval_set and as X_val and y_val; "
+            "keep one."
+        )
+    return X_val, y_val
+
+
 def split(
     data: RawExamples,
     eval_set: Any,

@@ -45,6 +45,19 @@ class Budget:
         """Whether the user has interrupted."""
         return self._interruption.requested
 
+    def left(self) -> float:
+        """How many seconds are left; infinite without a deadline."""
+        return max(0.0, self.end - time.monotonic())
+
+    def less(self, seconds: float) -> "Budget":
+        """The same budget, which ends so many seconds earlier.
+
+        >>> budget = Budget(10.0)
+        >>> round(budget.end - budget.less(3.0).end, 9)
+        3.0
+        """
+        return self._until(self.begin, self.end - seconds)
+
     def part(self, number: int, n_parts: int) -> "Budget":
         """Until the end of one of several equal parts of this budget."""
         end = self.begin + (self.end - self.begin) * (number + 1) / n_parts
@@ -53,6 +66,11 @@ class Budget:
     def rest(self) -> "Budget":
         """From now to the end."""
         return self._until(time.monotonic(), self.end)
+
+    def first(self, share: float) -> "Budget":
+        """A share of what is left."""
+        rest = self.rest()
+        return self._until(rest.begin, rest.begin + share * (rest.end - rest.begin))
 
     def _until(self, begin: float, end: float) -> "Budget":
         return Budget(begin=begin, end=end, interruption=self._interruption)

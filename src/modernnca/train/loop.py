@@ -188,7 +188,7 @@ class Training:
     ) -> None:
         self.learner, self.config, self.generators = learner, config, generators
         self.validated, self.select = validated, validated and select
-        self.budget = budget or Budget()
+        self.budget, self.begin = budget or Budget(), time.monotonic()
         build = named("optimizer", config.optimizer, OPTIMIZERS)
         self.optimizer = build(
             learner.module, config.learning_rate, config.weight_decay
@@ -223,7 +223,7 @@ class Training:
         batches, n_learned = self.config.batches(order), 0
         for place, batch in enumerate(batches):
             done = len(self.epochs) + place / len(batches)
-            self._set_pace(done / self.config.max_epochs)
+            self._set_pace(max(done / self.config.max_epochs, self._time_spent()))
             total += self.step(batch) * len(batch)
             n_learned += len(batch)
             if self.budget.exhausted():
@@ -240,6 +240,13 @@ class Training:
                 number, result if self.select else (float(number), 0.0)
             )
         return result, is_best
+
+    def _time_spent(self) -> float:
+        """The share of the time that a fixed schedule has; it must end within it."""
+        left = self.budget.end - self.begin
+        if self.select or math.isinf(left) or left <= 0:
+            return 0.0
+        return min(1.0, (time.monotonic() - self.begin) / left)
 
     def _set_pace(self, progress: float) -> None:
         if hasattr(self.learner, "pace"):
@@ -350,6 +357,8 @@ def _run(
             return "patience"
         train_loss = training.run_epoch()
         if (reason := budget.exhausted()) is not None:
+            if reason == "time_limit" and training.epochs and not training.select:
+                training.evaluate()  # the schedule ended here: keep the last weights
             return reason
         if not math.isfinite(train_loss):
             return "diverged"
