@@ -342,6 +342,7 @@ def test_it_can_memorize_64_rows(card, learned_task):
         assert (predicted == y).mean() > aim
 
 
+@pytest.mark.filterwarnings("ignore::modernnca.errors.TimeLimitWarning")
 def test_it_respects_a_time_limit(card):
     task = card.tasks[-1]
     X, signal = easy_table(400)

@@ -6,6 +6,7 @@ import torch
 from modernnca.core.network import InputShape, Network, NetworkConfig
 from modernnca.core.network_stack import NetworkStack, can_stack
 from modernnca.core.rows import Rows
+from modernnca.kernels.knots import place_cells, place_knots
 
 SIZES = {"dim": 16, "d_block": 8, "column_scales": "learned", "n_frequencies": 5}
 MIXED = [
@@ -92,3 +93,51 @@ def test_networks_of_other_shapes_are_not_stacked(other):
     shape = InputShape(4, 2, 6)
     networks = [make_network(shape, options, 0) for options in ({}, other)]
     assert not can_stack(networks)
+
+
+@pytest.mark.parametrize("by_knots", [False, True])
+def test_in_training_each_network_has_its_own_gradient(by_knots):
+    """The sum of the losses of a stack teaches each network as if it were alone."""
+    shape = InputShape(4, 2, 6)
+    networks = [
+        make_network(shape, {**options, "dropout": 0.0}, seed)
+        .train()
+        .requires_grad_(True)
+        for seed, options in enumerate(MIXED)
+    ]
+    stack, rows = NetworkStack(networks), make_rows(50, shape, 99)
+    generator = torch.Generator().manual_seed(0)
+    factor = torch.randn(50, 16, generator=generator)
+    knots = place_knots(rows.numbers, 64)
+    cells = place_cells(rows.numbers, knots)
+
+    def embed(module):
+        if not by_knots:
+            return module(rows)
+        return module.forward_cells(cells.look_up(module.knot_table(knots)), rows)
+
+    (embed(stack) * factor).sum().backward()
+    for network in networks:
+        (embed(network) * factor).sum().backward()
+    for stacked, parts in stack._copied:
+        for place, part in enumerate(parts):
+            if part.grad is not None:
+                found = stacked.grad[place]
+                torch.testing.assert_close(found, part.grad, rtol=2e-3, atol=2e-4)
+    means = [network.blocks[0][0].running_mean for network in networks[1:]]
+    stack.write_back()
+    for network, mean in zip(networks[1:], means, strict=True):
+        torch.testing.assert_close(network.blocks[0][0].running_mean, mean)
+
+
+def test_what_a_stack_has_learned_is_written_back():
+    shape = InputShape(4, 2, 6)
+    networks = [make_network(shape, options, i) for i, options in enumerate(MIXED)]
+    stack, rows = NetworkStack(networks), make_rows(9, shape, 1)
+    with torch.no_grad():
+        for parameter in stack.parameters():
+            parameter.mul_(1.5)
+    assert not torch.allclose(stack(rows)[0], networks[0](rows), atol=1e-3)
+    stack.write_back()
+    for one, network in zip(stack(rows), networks, strict=True):
+        torch.testing.assert_close(one, network(rows), rtol=1e-4, atol=1e-5)

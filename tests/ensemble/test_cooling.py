@@ -2,9 +2,20 @@
 
 import numpy as np
 import pytest
+import torch
 
 import modernnca
-from modernnca.ensemble.cooling import fit_cooling, rescaled_cooling
+from modernnca.core.distances import DISTANCES
+from modernnca.core.rows import Examples, Rows
+from modernnca.core.softnn import Rule
+from modernnca.ensemble.cooling import (
+    N_FACTORS,
+    fit_cooling,
+    n_cooling_queries,
+    rescaled_cooling,
+    votes_at_factors,
+)
+from modernnca.memory.exact_memory import ExactMemory
 from modernnca.table.evaluation import Evaluator
 from modernnca.table.targets import ClassificationTarget, RegressionTarget
 from tests.estimators.models import regressor
@@ -18,25 +29,27 @@ def evaluator(metric="rmse"):
 
 def votes_best_at(best):
     """Standardized targets are -1 and 1; off the best factor votes miss them."""
-    return lambda factor: np.array([[-1.0], [1.0]]) + abs(np.log(factor / best))
+    factors = 2 ** (-np.arange(N_FACTORS) / 4)
+    return [np.array([[-1.0], [1.0]]) + abs(np.log(f / best)) for f in factors]
 
 
 @pytest.mark.parametrize("best", [1.0, 0.5, 0.25])
 def test_the_factor_with_the_least_loss_is_found(best):
-    found = fit_cooling(votes_best_at(best), evaluator())
+    found, loss = fit_cooling(votes_best_at(best), evaluator())
     assert found == pytest.approx(best, rel=0.01)
+    assert loss == pytest.approx(0, abs=1e-3)
 
 
 def test_it_never_heats_and_has_an_end():
-    assert fit_cooling(votes_best_at(3.0), evaluator()) == 1.0
-    assert fit_cooling(votes_best_at(1e-9), evaluator()) >= 0.1
+    assert fit_cooling(votes_best_at(3.0), evaluator())[0] == 1.0
+    assert fit_cooling(votes_best_at(1e-9), evaluator())[0] >= 0.1
 
 
 def test_a_metric_of_the_user_is_not_called():
     def metric(y, prediction):
         raise AssertionError
 
-    assert fit_cooling(votes_best_at(0.5), evaluator(metric)) < 1
+    assert fit_cooling(votes_best_at(0.5), evaluator(metric))[0] < 1
     codes = np.array(["a", "b"])
     target = ClassificationTarget().fit(codes)
     votes = np.array([[0.9, 0.1], [0.2, 0.8]])
@@ -78,15 +91,42 @@ def test_a_dense_memory_is_cooled_and_the_factor_is_saved(tmp_path):
     np.testing.assert_array_equal(again.predict(new), models[True].predict(new))
 
 
+@pytest.mark.parametrize("timed", [False, True])
+def test_the_votes_at_a_factor_are_those_of_a_memory_at_that_temperature(timed):
+    generator = torch.Generator().manual_seed(0)
+    keys, query = (torch.randn(n, 3, generator=generator) for n in (40, 7))
+    values = torch.randn(40, 2, generator=generator)
+    when = torch.arange(40) if timed else None
+    none = torch.zeros(40, 0)
+    rows = Rows(none, none, none.long(), when)
+    train = Examples(rows, values, values, torch.rand(40, generator=generator) + 0.5)
+    time = torch.arange(7) * 5 + 3 if timed else None
+    rule = Rule(DISTANCES["euclidean"], torch.tensor(0.7))
+    found = votes_at_factors(query, keys, train, rule, time)
+    for place, votes in enumerate(found):
+        cooled = rule._replace(temperature=rule.temperature * 2 ** (-place / 4))
+        weights = {"log_weights": train.log_weights, "time": when}
+        memory = ExactMemory(keys, values, cooled, **weights)
+        expected = memory.vote(query, time).mean.double().numpy()
+        np.testing.assert_allclose(votes, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_fewer_rows_are_asked_where_many_are_remembered():
+    assert n_cooling_queries(100) == n_cooling_queries(1000) == 2048
+    assert n_cooling_queries(8192) == 512
+    assert n_cooling_queries(1_000_000) == 256
+
+
 def test_of_a_sorted_eval_set_all_parts_are_asked(monkeypatch):
     asked = []
 
-    def spy(votes_at, evaluate):
-        asked.append((evaluate.y, votes_at(1.0)))
-        return 0.5
+    def spy(votes, evaluate):
+        asked.append((evaluate.y, votes[0]))
+        return 0.5, 1.0
 
-    monkeypatch.setattr("modernnca.ensemble.network_member.fit_cooling", spy)
-    monkeypatch.setattr("modernnca.ensemble.network_member.MAX_PAIRS", 400 * 50)
+    room = "modernnca.ensemble.network_member"
+    monkeypatch.setattr(f"{room}.fit_cooling", spy)
+    monkeypatch.setattr(f"{room}.n_cooling_queries", lambda n_rows: 50)
     x = np.random.RandomState(1).rand(400, 1)
     held = np.linspace(0, 1, 200)[:, None]
     model = regressor(n_members=1, max_epochs=2, random_state=0)

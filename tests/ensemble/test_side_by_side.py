@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from modernnca.ensemble import fitting, side_by_side
+from modernnca.ensemble import side_by_side
+from modernnca.ensemble.network_member import NetworkMember
 from tests.estimators.models import classifier, regressor
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
@@ -90,17 +91,16 @@ def test_callbacks_are_called_one_at_a_time():
 
 @pytest.mark.usefixtures("two_threads")
 def test_the_time_is_shared_by_rounds(monkeypatch):
-    """Four members, two at once: each has half of the time, but for what follows."""
-    ends = []
-    fit_one = fitting.Run.for_member
+    """Four members alone, two at once: each has half of the time."""
+    ends = {}
+    fit = NetworkMember.fit
 
-    def spy(run, number, n_members, n_at_once=1):
-        part = fit_one(run, number, n_members, n_at_once)
-        ends.append((number, part.budget.end - part.budget.begin))
-        return part
+    def spy(member, train, valid, run):
+        ends[run.number] = run.budget.end - run.budget.begin
+        return fit(member, train, valid, run)
 
-    monkeypatch.setattr(fitting.Run, "for_member", spy)
-    classifier(**QUICK, time_limit=100, finetune=0.0).fit(FRAME, classes_of(FRAME))
-    shares = dict(ends)
-    found = [shares[number] for number in range(4)]
+    monkeypatch.setattr(NetworkMember, "fit", spy)
+    options = {**QUICK, "patience": 5, "time_limit": 100, "finetune": 0.0}
+    classifier(**options).fit(FRAME, classes_of(FRAME))
+    found = [ends[number] for number in range(4)]
     assert found == pytest.approx([50, 50, 100, 100], rel=0.1)

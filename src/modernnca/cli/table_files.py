@@ -141,8 +141,7 @@ def format_of(path: Path) -> Format:
     >>> format_of(Path("a.xlsx"))
     Traceback (most recent call last):
     ...
-    ValueError: Unknown suffix '.xlsx' of 'a.xlsx'; choose one of: .csv, .csv.gz, \\
-.parquet, .tsv, .txt.
+    ValueError: Unknown suffix '.xlsx' of 'a.xlsx'; choose one of: .csv, ...
     """
     suffix = path.suffix.lower()
     compressed = suffix in _COMPRESSIONS

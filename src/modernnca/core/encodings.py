@@ -105,7 +105,7 @@ class PLRLite(Periodic):
     """Periodic, then one linear layer shared by all columns, then ReLU.
 
     >>> PLRLite(2, EncodingConfig.defaults())(torch.zeros(5, 2)).shape
-    torch.Size([5, 68])
+    torch.Size([5, 16])
     """
 
     def _build(
@@ -124,7 +124,7 @@ class PLR(Periodic):
     """Periodic, then a linear layer of each column's own, then ReLU.
 
     >>> PLR(2, EncodingConfig.defaults())(torch.zeros(5, 2)).shape
-    torch.Size([5, 68])
+    torch.Size([5, 16])
     """
 
     def _build(

@@ -45,12 +45,12 @@ def continue_where_dense(
         return
     for number in range(config.dense_rounds):
         before = [_keep(member) for member in members]
-        round_config = _config_of(config, number, train.n_rows)
-        if runs[0].budget.exhausted() or not train_on(round_config):
+        changes = _options_of(config, number, train.n_rows)
+        if runs[0].budget.exhausted() or not train_on(config.updated(changes)):
             _restore(members, before)
             return
         for member, run in zip(members, runs, strict=True):
-            member.config_ = round_config
+            member.config_ = member.config_.updated(changes)
             member.settle(train, valid, run)
         ratio = _mean([m.valid_loss_ for m in members]) / _mean(
             [kept["valid_loss_"] for kept in before]
@@ -61,15 +61,14 @@ def continue_where_dense(
             return
 
 
-def _config_of(config: EnsembleConfig, number: int, n_rows: int) -> EnsembleConfig:
+def _options_of(config: EnsembleConfig, number: int, n_rows: int) -> dict[str, Any]:
     """The options of a round."""
-    changes: dict[str, Any] = {
+    return {
         "sampler": "random",
         "batch_size": max(config.batch_size, min(_BATCH_SIZE, n_rows // 8)),
         "max_sampled": _FIRST_SAMPLED * 2**number,
         "max_epochs": max(1, round(_EPOCHS * config.max_epochs)),
     }
-    return config.updated(changes)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -123,9 +123,10 @@ class TrainingConfig(Config):
     def rate_at(self, progress: float) -> float:
         """What the learning rate is multiplied by when this share of epochs is done.
 
-        >>> config = TrainingConfig.defaults().updated({"max_epochs": 8, "warmup": 4})
+        >>> options = {"max_epochs": 8, "warmup": 4, "final_rate": 0.5}
+        >>> config = TrainingConfig.defaults().updated(options)
         >>> [config.rate_at(share) for share in (0, 0.25, 0.5, 1)]
-        [0.0, 0.5, 1.0, 1.0]
+        [0.0, 0.4375, 0.75, 0.5]
         """
         warm = progress * self.max_epochs / self.warmup if self.warmup else 1.0
         return min(1.0, warm) * (1 + progress * (self.final_rate - 1))
