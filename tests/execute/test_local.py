@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from modernnca.execute.executor import Limits, Resources
-from modernnca.execute.local import Pool
+from modernnca.execute.local import Here, Pool
 from tests.execute import jobs
 from tests.execute.test_child_process import assert_gone
 
