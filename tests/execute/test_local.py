@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from modernnca.execute.executor import Limits, Resources
-from modernnca.execute.local import Pool
+from modernnca.execute.local import Here, Pool
 from tests.execute import jobs
 from tests.execute.test_child_process import assert_gone
 
@@ -118,3 +118,17 @@ def test_a_pool_that_is_interrupted_or_killed_leaves_no_process(blow, tmp_path):
     assert len(notes) == len(list(tmp_path.glob("*.pids"))) == 2
     for path in notes:
         assert_gone(path)
+
+
+def swallow_an_interrupt(job):
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise SystemError("returned a result with an exception set") from None
+
+
+def test_an_interrupt_that_a_library_turns_into_an_error_is_no_failed_job():
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        list(Here().map(swallow_an_interrupt, [1, 2]))
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,7 +1,10 @@
 """Jobs on this machine: in this process, or in a pool of processes."""
 
 import pickle
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from modernnca.execute.child_process import ChildProcess, wait_for
@@ -35,7 +38,34 @@ class Here:
     ) -> Iterator[Outcome]:
         """Call the function on each job; yield outcomes in order."""
         for index, job in enumerate(jobs):
-            yield attempt(function, job)._replace(index=index)
+            with _noticing_interrupts() as noticed:
+                outcome = attempt(function, job)
+            # Compiled code may turn Ctrl-C into an error of its own.
+            if noticed and outcome.kind != "done":
+                raise KeyboardInterrupt
+            yield outcome._replace(index=index)
+
+
+@contextmanager
+def _noticing_interrupts() -> Iterator[list[int]]:
+    """Give a list that is not empty once Ctrl-C was pressed within the block."""
+    noticed: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(
+        before
+    ):
+        yield noticed
+        return
+
+    def notice(number: int, frame: Any) -> None:
+        noticed.append(number)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield noticed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Pool:
