@@ -27,6 +27,7 @@ def test_together_is_as_alone(task, monkeypatch):
         else (regressor, numbers_of(FRAME))
     )
     options = {**QUICK, "forest_member": False, "baseline_check": False}
+    options["optimizer"] = "adamw"  # Muon makes much of rounding
     together = make(**options).fit(FRAME, y)
 
     def train_alone(members, rows, config, runs, generators):
@@ -128,14 +129,14 @@ def test_rounds_go_on_while_they_pay(cooling, losses, n_rounds, kept):
 
     rows = model.preparation_.part(model.rows_, torch.device("cpu")).encoded
     run = type("R", (), {"budget": type("B", (), {"exhausted": lambda self: None})()})
-    first = float(member.network_.weight)
+    first = member.network_.weight.item()
     continue_where_dense([member], rows, rows, [run], train_on)
     assert len(configs) == n_rounds
     sampled = [2048 * 2**i for i in range(n_rounds)]
     assert [c.max_sampled for c in configs] == sampled
     assert member.valid_loss_ == kept
     best = losses.index(kept)
-    assert float(member.network_.weight) == (best or first)
+    assert member.network_.weight.item() == (best or first)
     if best:
         assert member.config_.max_sampled == sampled[best - 1]
         assert member.config_.n_blocks == config.n_blocks

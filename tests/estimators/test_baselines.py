@@ -9,6 +9,7 @@ from modernnca import ModernNCARegressor, NetworkMember, load
 RNG = np.random.RandomState(0)
 X = RNG.randn(200, 4) * [1, 10, 100, 1]
 LAZY = {"max_epochs": 1, "learning_rate": 1e-9, "random_state": 0, "preset": "fast"}
+LAZY |= {"cooling": False}
 
 
 def test_where_nothing_can_be_learned_a_constant_is_used():

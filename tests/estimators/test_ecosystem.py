@@ -143,7 +143,7 @@ def test_a_long_fit_shows_progress_if_someone_looks(monkeypatch, capsys):
     for looks in (False, True):
         monkeypatch.setattr(progress, "someone_looks", lambda looks=looks: looks)
         classifier(**QUICK).fit(X, Y)
-        assert ("network 1 of 2" in capsys.readouterr().err) == looks
+        assert ("networks 1 and 2 of 2" in capsys.readouterr().err) == looks
     classifier(**QUICK, verbose=False).fit(X, Y)
     assert capsys.readouterr().err == ""
 
@@ -157,7 +157,7 @@ def test_a_short_fit_shows_nothing(monkeypatch, capsys):
 @pytest.mark.parametrize("verbose", [True, False, np.True_])
 def test_verbose_may_be_a_flag(verbose, capsys):
     classifier(**QUICK, verbose=verbose).fit(X, Y)
-    assert ("network 1 of 2" in capsys.readouterr().err) == bool(verbose)
+    assert ("networks 1 and 2 of 2" in capsys.readouterr().err) == bool(verbose)
 
 
 @pytest.mark.parametrize(

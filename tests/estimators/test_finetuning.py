@@ -17,6 +17,7 @@ FRAME = mixed_table()
 LABELS, NUMBERS = classes_of(FRAME), numbers_of(FRAME)
 HELD = np.arange(120) % 5 == 0
 QUICK = {"max_epochs": 3, "n_members": 2, "random_state": 0, "baseline_check": False}
+QUICK |= {"patience": 5, "final_rate": 1.0}
 
 
 def fit(labels=LABELS, **settings):

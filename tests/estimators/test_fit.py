@@ -26,6 +26,7 @@ FRAME = mixed_table()
 LABELS, NUMBERS = classes_of(FRAME), numbers_of(FRAME)
 QUICK = {
     "max_epochs": 3,
+    "patience": 5,
     "random_state": 0,
     "preset": "fast",
     "calibrate": False,
@@ -224,7 +225,7 @@ def test_the_prediction_is_the_weighted_mean_of_the_members():
 @pytest.mark.parametrize("n_before", [1, 3])
 @pytest.mark.parametrize("settings", [{}, {"refit": "full", "n_members": 2}])
 def test_an_interrupted_fit_resumes_to_the_same_bits(tmp_path, n_before, settings):
-    arguments = {"max_epochs": 5, "random_state": 0, "n_blocks": 1, **settings}
+    arguments = {"max_epochs": 5, "patience": 5, "random_state": 0, **settings}
     whole = classifier(**arguments).fit(FRAME, LABELS)
 
     def crash(epoch):
@@ -298,7 +299,7 @@ def test_rows_of_zero_weight_are_left_out():
 
 def test_it_works_in_pipelines_and_searches():
     X, y = load_wine(return_X_y=True)
-    more = {**QUICK, "max_epochs": 6}
+    more = {**QUICK, "max_epochs": 12}
     pipeline = make_pipeline(StandardScaler(), classifier(**more))
     search = GridSearchCV(pipeline, {"modernncaclassifier__dim": [8, 16]}, cv=2)
     search.fit(X, y)

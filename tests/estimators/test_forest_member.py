@@ -104,7 +104,7 @@ def test_a_forest_has_most_of_the_vote_where_it_is_best():
     # Sixty columns, two of which decide the class together.
     X = np.random.RandomState(0).rand(400, 60).round(2)
     y = (X[:, 3] > 0.6) | (X[:, 7] < 0.2)
-    model = classifier(**QUICK).fit(X[:300], y[:300])
+    model = classifier(**QUICK, cooling=False).fit(X[:300], y[:300])
     assert model.member_weights_[-1] == max(model.member_weights_)
     assert model.score(X[300:], y[300:]) > 0.9
 

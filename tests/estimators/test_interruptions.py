@@ -104,7 +104,8 @@ def test_a_network_that_was_not_trained_does_not_vote():
 
 
 def test_an_interrupted_full_refit_keeps_the_model_of_before():
-    whole = regressor(**QUICK, finetune=0.0).fit(X, X[:, 0])
+    quick = {**QUICK, "patience": 15}
+    whole = regressor(**quick, finetune=0.0).fit(X, X[:, 0])
     seen = []
 
     def stop(record):
@@ -112,7 +113,7 @@ def test_an_interrupted_full_refit_keeps_the_model_of_before():
         if len(seen) == len(whole.history_) + 2:  # in the refit
             signal.raise_signal(signal.SIGINT)
 
-    model = regressor(**QUICK, callbacks=[stop], refit="full").fit(X, X[:, 0])
+    model = regressor(**quick, callbacks=[stop], refit="full").fit(X, X[:, 0])
     np.testing.assert_allclose(model.predict(X_TEST), whole.predict(X_TEST), rtol=1e-5)
     assert model.member_weights_ == whole.member_weights_
 

@@ -16,7 +16,6 @@ from modernnca import (
 )
 from modernnca.ensemble import fitting, time_plan
 from modernnca.ensemble.costs import Costs
-from modernnca.ensemble.run import Run
 from modernnca.ensemble.time_plan import Work
 
 RNG = np.random.RandomState(0)
@@ -108,15 +107,12 @@ def test_a_forest_may_vote_alone(time_limit):
 
 
 def test_one_of_two_networks_without_an_epoch_does_not_vote(monkeypatch):
-    for_member = Run.for_member
+    def cut(part, *_):
+        return part.but(budget=part.budget.first(0)) if part.number == 1 else part
 
-    def cut(run, number, *args):
-        part = for_member(run, number, *args)
-        return part.but(budget=part.budget.first(0)) if number == 1 else part
-
-    monkeypatch.setattr(Run, "for_member", cut)
-    monkeypatch.setattr(fitting, "_timed", lambda part, *_: part)
+    monkeypatch.setattr(fitting, "_timed", cut)
     quick = {"max_epochs": 3, "n_members": 2, "time_limit": 1000, "random_state": 0}
+    quick |= {"patience": 5}  # so that each is trained alone
     with pytest.warns(TimeLimitWarning, match="left out: 1 of 2 networks"):
         model = regressor(**quick).fit(X, Y)
     assert len(model.members_) == 1
@@ -170,13 +166,14 @@ def test_the_validation_score_is_that_of_the_final_model():
     paper = ModernNCARegressor(preset="paper", max_epochs=3, random_state=0).fit(X, Y)
     best = paper.history_[paper.best_epochs_[0] - 1]
     assert paper.validation_score_ == best.score
-    none = regressor(**quick, n_members=1, validation_fraction=0.0).fit(X, Y)
+    alone = {"n_members": 1, "validation_fraction": 0.0, "patience": 5}
+    none = regressor(**quick, **alone).fit(X, Y)
     assert none.validation_score_ == none.history_[none.best_epochs_[0] - 1].score
 
 
 def test_log_loss_is_scored_with_calibrated_probabilities():
-    quick = {"max_epochs": 4, "random_state": 0, "n_members": 1, "refit": "none"}
-    options = {**quick, "eval_metric": "log-loss"}
+    quick = {"max_epochs": 12, "random_state": 0, "n_members": 1, "refit": "none"}
+    options = {**quick, "eval_metric": "log-loss", "cooling": False}
     given = {"eval_set": (X[400:], Y[400:] > 0)}
     plain = classifier(**options, calibrate=False).fit(X[:400], Y[:400] > 0, **given)
     scored = classifier(**options).fit(X[:400], Y[:400] > 0, **given)

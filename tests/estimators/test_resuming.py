@@ -3,13 +3,14 @@
 import numpy as np
 from tests.estimators.models import regressor
 
-from modernnca.ensemble.run import Run
+from modernnca.ensemble.network_member import NetworkMember
 from modernnca.train.budget import Budget
 
 RNG = np.random.RandomState(0)
 X = RNG.randn(400, 4)
 Y = np.sin(3 * X[:, 0]) + X[:, 1]
 QUICK = {"max_epochs": 12, "n_members": 2, "random_state": 0, "baseline_check": False}
+QUICK |= {"patience": 12}
 
 
 class ShortBudget(Budget):
@@ -31,15 +32,15 @@ def test_fine_tuning_never_resumes_from_other_weights(tmp_path, monkeypatch):
     then begins with other weights, and must not resume from what was fine-tuned before.
     """
     whole = regressor(**QUICK).fit(X, Y)
-    for_member = Run.for_member
+    fit = NetworkMember.fit
 
-    def cut(run, number, n_members, n_at_once=1):
-        part = for_member(run, number, n_members, n_at_once)
-        first = number == 0 and run.evaluate is not None
-        return part.but(budget=ShortBudget(8)) if first else part
+    def cut(member, train, valid, run):
+        if run.number == 0:
+            run = run.but(budget=ShortBudget(8))
+        return fit(member, train, valid, run)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "for_member", cut)
+        patch.setattr(NetworkMember, "fit", cut)
         short = regressor(**QUICK, checkpoint_dir=tmp_path).fit(X, Y)
     assert short.ended_[0] == "time_limit"
     assert 0 < short.best_epochs_[0] < whole.best_epochs_[0]

@@ -25,7 +25,7 @@ from modernnca.tune.space import Choice, Int, LogFloat
 
 FRAME = mixed_table()
 LABELS, NUMBERS = classes_of(FRAME), numbers_of(FRAME)
-QUICK = {"max_epochs": 3, "random_state": 0}
+QUICK = {"max_epochs": 3, "patience": 5, "random_state": 0}
 TWO = {**QUICK, "n_members": 2}  # networks are enough to be tuned
 SMALL = {"dim": Int(4, 32), "learning_rate": LogFloat(1e-4, 0.1)}
 

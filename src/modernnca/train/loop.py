@@ -31,6 +31,7 @@ from modernnca.train.optimizers import OPTIMIZERS
 from modernnca.train.weight_averaging import AveragedWeights
 
 TIE_BREAKS = ("loss", "later")
+_BEHIND = 0.02  # of a schedule that a time limit shortens
 
 
 class Pace(NamedTuple):
@@ -224,7 +225,7 @@ class Training:
         batches, n_learned = self.config.batches(order), 0
         for place, batch in enumerate(batches):
             done = len(self.epochs) + place / len(batches)
-            self._set_pace(max(done / self.config.max_epochs, self._time_spent()))
+            self._set_pace(self._progress(done / self.config.max_epochs))
             total += self.step(batch) * len(batch)
             n_learned += len(batch)
             if self.budget.exhausted():
@@ -242,12 +243,13 @@ class Training:
             )
         return result, is_best
 
-    def _time_spent(self) -> float:
-        """The share of the time that a fixed schedule has; it must end within it."""
-        left = self.budget.end - self.begin
-        if self.select or math.isinf(left) or left <= 0:
-            return 0.0
-        return min(1.0, (time.monotonic() - self.begin) / left)
+    def _progress(self, done: float) -> float:
+        """How far a schedule is: by steps, or by time if that is running out."""
+        seconds = self.budget.end - self.begin
+        if self.select or math.isinf(seconds) or seconds <= 0:
+            return done
+        spent = min(1.0, (time.monotonic() - self.begin) / seconds)
+        return spent if spent > done + _BEHIND else done
 
     def _set_pace(self, progress: float) -> None:
         if hasattr(self.learner, "pace"):
