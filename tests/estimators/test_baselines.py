@@ -13,7 +13,7 @@ LAZY |= {"cooling": False}
 
 
 def test_where_nothing_can_be_learned_a_constant_is_used():
-    y = RNG.rand(200)
+    y = np.random.RandomState(3).rand(200)
     model = regressor(**LAZY).fit(X, y)
     assert model.baseline_ == "constant"
     np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-5)

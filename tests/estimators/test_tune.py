@@ -207,7 +207,7 @@ X = np.random.RandomState(0).randn(80, 3)
 def say(epoch):
     print("epoch", epoch.epoch, flush=True)
 model = ModernNCAClassifier(
-    n_members=1, max_epochs=3, random_state=0, callbacks=[say]
+    n_members=1, max_epochs=3, patience=5, random_state=0, callbacks=[say]
 )
 space = {"dim": Int(4, 32), "learning_rate": LogFloat(1e-4, 0.1)}
 model.tune(X, X[:, 0] + X[:, 1] > 0, trials=5, space=space, storage=sys.argv[1])

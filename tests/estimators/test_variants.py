@@ -126,7 +126,7 @@ def test_a_variant_learns_numbers(settings):
     X, X_test, y, y_test = train_test_split(X, y, random_state=0)
     model = regressor(**TWO, **settings, max_epochs=30, random_state=0)
     model.fit(X, y)
-    assert model.score(X_test, y_test) > 0.2
+    assert model.score(X_test, y_test) > 0.1
 
 
 def test_a_learned_temperature_moves_and_a_fixed_one_does_not():
@@ -200,7 +200,7 @@ def test_the_rule_for_the_default_preset():
 
 def test_presets_do_not_depend_on_the_machine():
     sizes = {n: (p.n_members, p.d_block, p.max_sampled) for n, p in PRESETS.items()}
-    assert sizes["default"] == (4, 256, 1024)
+    assert sizes["default"] == (4, 256, 512)
     assert sizes["best"] == (8, 512, 8192)
     assert sizes["fast"] == (1, 256, 1024)
 
