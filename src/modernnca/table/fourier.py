@@ -8,6 +8,7 @@ import numpy as np
 _OF_DATES = {"year": (365.2425, 3), "week": (7.0, 3), "day": (1.0, 3)}
 _N_HALVINGS = 6  # of the range of a column of numbers
 _MIN_DEVIATION = 1e-6  # a feature that varies less is dropped
+_LARGEST = 1e15  # the square of more overflows float32
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class FourierFeatures:
             angle = 2 * np.pi * since / period
             features[known, self.trend + 2 * place] = np.sin(angle)
             features[known, self.trend + 2 * place + 1] = np.cos(angle)
-        return features.astype(np.float32)
+        return features.clip(-_LARGEST, _LARGEST).astype(np.float32)
 
 
 def learn_fourier(

@@ -56,6 +56,9 @@ def _check_numbers(table: Any, dates: list[str]) -> None:
     some = np.array(["2000-01-01"], dtype="datetime64[us]")
     parts = {(name, "") for name in table._names("number")}
     parts |= {(name, part) for name in dates for part in date_parts(some, some[0])}
+    for name, features in table.texts_.items():
+        places = range(features.projection.shape[1])
+        parts |= {(name, f"text {place}") for place in places}
     if len({*table.parts_}) < len(table.parts_) or not {*table.parts_} <= parts:
         raise ValueError("the numbers are not those of the columns.")
     whole(table.n_numbers, "n_numbers", 0, len(table.parts_))
