@@ -57,7 +57,7 @@ def _check_numbers(table: Any, dates: list[str]) -> None:
     parts = {(name, "") for name in table._names("number")}
     parts |= {(name, part) for name in dates for part in date_parts(some, some[0])}
     for name, features in table.texts_.items():
-        places = range(features.projection.shape[1])
+        places = range(features.projection_.shape[1])
         parts |= {(name, f"text {place}") for place in places}
     if len({*table.parts_}) < len(table.parts_) or not {*table.parts_} <= parts:
         raise ValueError("the numbers are not those of the columns.")
