@@ -82,6 +82,7 @@ def test_the_learning_rate_falls():
         "max_epochs": 1,
         "weight_averaging": 1e-9,  # the last weights, as they are
         "warmup": 0.0,
+        "finetune_batch_size": 1000,
     }
     born, stopped, finished = (
         fit(**plain, learning_rate=rate, finetune=share).members_[0].network_
