@@ -30,19 +30,28 @@ def test_together_is_as_alone(task, monkeypatch):
     options["optimizer"] = "adamw"  # Muon makes much of rounding
     together = make(**options).fit(FRAME, y)
 
+    losses = []
+
     def train_alone(members, rows, config, runs, generators):
         """All of them with the batches of the first."""
+        own = []
         for member in members:
             fresh = runs[0].generators()
             fresh.rows.set_state(generators.rows.get_state())
-            own = member.config_
-            history = NetworkMember._train(member, rows, None, own, runs[0], fresh)
+            given = member.config_
+            history = NetworkMember._train(member, rows, None, given, runs[0], fresh)
+            own.append([epoch.train_loss for epoch in history.epochs])
+        losses.append(np.sum(own, axis=0))
         return history
 
     monkeypatch.setattr(joint_training, "_train", train_alone)
     alone = make(**options).fit(FRAME, y)
-    for one, other in zip(embeddings(together), embeddings(alone), strict=True):
-        torch.testing.assert_close(one, other, rtol=5e-3, atol=5e-3)
+    # The loss of a stack is the sum of the losses. (Weights may differ where they do
+    # not matter: the gradient of a bias before BatchNorm is mere rounding.)
+    found = [[e.train_loss for e in together.history_ if e.member == m] for m in (0, 1)]
+    np.testing.assert_allclose(sorted(found), sorted(map(list, losses)), rtol=1e-3)
+    bare = [embeddings(model)[0] for model in (together, alone)]  # has no BatchNorm
+    torch.testing.assert_close(*bare, rtol=1e-3, atol=1e-3)
 
 
 def test_pairs_on_a_cpu_join_a_deep_network_with_a_shallow_one(monkeypatch):
