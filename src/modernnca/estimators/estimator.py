@@ -5,7 +5,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ from modernnca.ensemble.run import Run, draw_seeds, interruptible, random_state
 from modernnca.ensemble.time_plan import within_time
 from modernnca.estimators.config import ModernNCAConfig, as_options
 from modernnca.estimators.device import choose_device
+from modernnca.estimators.evidence_methods import EvidenceMixin
 from modernnca.estimators.fit_warnings import tell
 from modernnca.estimators.resolve import (
     check_arguments,
@@ -56,16 +57,7 @@ _NESTED = "config__"
 _FILE = "model_file"  # the state of a fitted model, for those who do not pickle
 
 
-class Explanation(NamedTuple):
-    """The remembered rows behind predictions; one line for each query."""
-
-    indices: np.ndarray  # (B, K) row numbers of the table given to `fit`
-    shares: np.ndarray  # (B, K) of the vote that made the prediction
-    distances: np.ndarray  # (B, K) as `kneighbors` gives them
-    rest: np.ndarray  # (B,) the share of all other rows
-
-
-class BaseModernNCA(TransformerMixin, BaseEstimator):
+class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
     """Everything but the target. See `ModernNCAClassifier` for the arguments."""
 
     _task: Task
@@ -423,17 +415,6 @@ class BaseModernNCA(TransformerMixin, BaseEstimator):
             found = self._neighbors(X, n_neighbors, by="distance")
         distances, indices = found.distances, self.rows_.index[found.rows]
         return (distances, indices) if return_distance else indices
-
-    def explain(self, X, n_neighbors=10):
-        """The remembered rows with the largest shares of the vote on each row of `X`.
-
-        Returns an `Explanation` with `indices`, `shares`, `distances`, each (B,
-        n_neighbors), and `rest` (B,), the share of all other rows. Over all rows the
-        shares, times the targets, are the prediction (before calibration).
-        """
-        found = self._neighbors(X, n_neighbors, by="share")
-        indices, rest = self.rows_.index[found.rows], 1 - found.shares.sum(1)
-        return Explanation(indices, found.shares, found.distances, rest.clip(0))
 
     def _neighbors(self, X: Any, n_neighbors: int, *, by: str) -> Neighbors:
         queries = self._read_queries(X)

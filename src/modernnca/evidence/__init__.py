@@ -1,0 +1,1 @@
+"""Evidence: the rows behind predictions, how sure they are, what the data hides."""
