@@ -1,3 +1,5 @@
+import re
+
 import torch
 
 from modernnca import __version__
@@ -17,12 +19,11 @@ def test_a_classifier_is_described(shell, classifier_file):
         "target 2 classes: no, yes",
         "remembers 87 rows, with the raw rows",
     ]
-    assert lines[4].startswith("training network 1: validation accuracy ")
-    assert lines[4].endswith(" of 2 (max_epochs reached)")
+    assert lines[4] == "training network 1: 2 epochs (max_epochs reached)"
     assert "arguments categorical_features=['zip'], max_epochs=2, random_state=0" in (
         lines
     )
-    assert "max_epochs=2, patience=5" in " ".join(lines)
+    assert "max_epochs=2, patience=inf" in " ".join(lines)
     assert any(line.startswith("joined datetime days, month") for line in lines)
 
 
@@ -31,7 +32,14 @@ def test_a_regressor_is_described(shell, regressor_file):
     assert lines[0] == "estimator ModernNCARegressor"
     assert lines[2].startswith("target numbers, mean ")
     assert lines[3] == "remembers 90 rows, without the raw rows"
-    assert lines[4].startswith("training network 1: validation rmse ")
+    assert lines[4] == "training network 1: 2 epochs (max_epochs reached)"
+
+
+def test_the_epoch_that_stopped_a_network_has_its_score(shell, shop):
+    more = ("--set", "max_epochs=2", "--set", "patience=5", "--set", "n_members=1")
+    shell("fit", shop, "-t", "spent", "-o", "m.mnca", *more, "-q")
+    said = " ".join(shell("info", "m.mnca").stdout.split())
+    assert re.search(r"training validation rmse \S+ at epoch [12] of 2", said)
 
 
 def test_each_network_has_its_line(shell, shop):
@@ -40,8 +48,8 @@ def test_each_network_has_its_line(shell, shop):
         *("--set", "n_members=2", "-q"),
     )
     said = shell("info", "m.mnca").stdout
-    assert "network 1: validation rmse" in said
-    assert "network 2: validation rmse" in said
+    assert "network 1: 1 epoch (" in said
+    assert "network 2: 1 epoch (" in said
 
 
 def test_a_name_cannot_give_orders_to_the_terminal(shell):

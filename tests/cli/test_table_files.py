@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
 
-from modernnca.cli.paths import written_whole
+from modernnca._files import written_whole
 from modernnca.cli.table_files import read_table, write_table
 
 

@@ -26,7 +26,7 @@ def test_it_says_what_it_tried_and_what_was_best(shell, shop):
     lines = [line.split() for line in said.splitlines()]
     assert ["option", "default", "tuned"] in lines
     default = {line[0]: line[1] for line in lines if len(line) == 3}
-    assert default["n_frequencies"] == "77"
+    assert default["n_frequencies"] == "16"
     assert default["learning_rate"] == "0.004"
     assert "dim" not in default  # it was set, so it is not searched
     assert "Trials: 3 done.\n" in said

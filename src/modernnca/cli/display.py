@@ -1,5 +1,6 @@
 """Fitted models on the screen: columns as a table, training as sentences."""
 
+import math
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -67,10 +68,11 @@ def describe_training(model: Any) -> list[str]:
         epochs = [epoch for epoch in model.history_ if epoch.member == member]
         end = _ENDINGS.get(model.ended_[member], model.ended_[member])
         head = f"network {member + 1}: " if len(model.best_epochs_) > 1 else ""
-        text = "no epoch was validated"
-        if best:
-            score = describe_score(metric, epochs[best - 1].score)
-            text = f"validation {score} at epoch {best} of {len(epochs)}"
+        score = epochs[best - 1].score if best else math.nan
+        text = f"{len(epochs)} epoch{'s' * (len(epochs) != 1)}"
+        if not math.isnan(score):
+            told = describe_score(metric, score)
+            text = f"validation {told} at epoch {best} of {len(epochs)}"
         lines.append(f"{head}{text} ({end})")
     if model.baseline_ is not None:
         name = _BASELINES[model.baseline_]

@@ -18,7 +18,7 @@ from modernnca.ensemble.ensemble_config import EnsembleConfig
 from modernnca.ensemble.network_member import NetworkMember
 from modernnca.ensemble.run import Run
 
-_DENSE = 0.45  # a cooling below this
+_DENSE = 0.6  # a cooling below this
 _FIRST_SAMPLED = 2048  # rows, twice as many in each further round
 _BATCH_SIZE = 512
 _EPOCHS = 0.5  # of those of the first training

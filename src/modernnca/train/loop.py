@@ -343,7 +343,9 @@ def train(
     # are not finite: then the first ones are better.
     if training.best.epoch or not _finite(learner.module):
         training.best.restore()
-    return History(training.epochs, training.best.epoch, ended)
+    # A part of an epoch, cut by the time limit, counts with the one before.
+    best_epoch = min(training.best.epoch, len(training.epochs))
+    return History(training.epochs, best_epoch, ended)
 
 
 def _run(
