@@ -76,7 +76,7 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "Rows in a step of fine-tuning, at most an eighth of all.",
     )
     dense_rounds: int = option(
-        3,
+        2,
         Number(0, integer=True),
         "Where rows lie dense, train on for at most so many rounds, with more and more "
         "sampled rows, as long as that pays (see ensemble.dense_rounds).",

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from modernnca._config import COUNT, FLAG, FRACTION, Number, OneOf, option
 from modernnca.core.distances import DISTANCES
+from modernnca.core.local_batches import local_order
 from modernnca.core.losses import LOSSES
 from modernnca.core.network import Network, NetworkConfig, embed_rows
 from modernnca.core.network_stack import NetworkStack
@@ -32,6 +33,8 @@ Evaluate = Callable[[np.ndarray], tuple[float, float]]  # of votes (B, V)
 # Each masks the future where those before it do, and in one more phase.
 PAST_ONLY = ("never", "prediction", "validation", "always")
 _MIN_KNOTS = 32  # with fewer, a table is small enough to do without
+_MIN_LEAVES, _MIN_LEAF = 4, 4  # leaves of a batch, rows of a leaf
+_N_AT_ONCE = 8192  # rows that are embedded at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +66,12 @@ class MethodConfig(NetworkConfig):
         512,
         Number(1, integer=True, also=(float("inf"),)),
         "The most rows drawn to vote on a batch.",
+    )
+    leaf_size: int = option(
+        64,
+        Number(0, integer=True),
+        "Make batches of leaves of at most so many rows that are near each other, and "
+        "at least four leaves (see core.local_batches); 0 makes them of random rows.",
     )
     sample_exponent: float = option(
         1.0, Number(0), 'The exponent tau of the sampler "distance".'
@@ -184,6 +193,23 @@ class NeighborLearner:
         known = DISTANCES[config.distance] in GEOMETRIES and self._share_loss is None
         soft = LOSSES[config.loss].kernel is exponential and self._time is None
         return config.fused and known and soft
+
+    def order(self, batch_size: int) -> Tensor:
+        """The rows in the order of the next epoch, on the CPU or on their device."""
+        generator, n_rows = self.generators.rows, self.n_rows
+        leaf_size = min(self._config.leaf_size, batch_size // _MIN_LEAVES)
+        if leaf_size < _MIN_LEAF or n_rows <= batch_size:
+            return torch.randperm(n_rows, generator=generator)
+        self.module.eval()
+        index = torch.arange(n_rows, device=self._train.values.device)
+        with torch.no_grad():
+            parts = [self._embed(some) for some in index.split(_N_AT_ONCE)]
+        points = torch.cat(parts, dim=-2)
+        if points.dim() == 3:  # networks that share their batches take turns
+            turn = torch.randint(len(points), (1,), generator=generator)
+            points = points[int(turn)]
+        self.module.train()
+        return local_order(points, leaf_size, generator)
 
     def loss(self, batch: Tensor) -> Tensor:
         """The mean loss of the rows numbered in `batch` (B,)."""

@@ -46,7 +46,9 @@ class Learner(Protocol):
 
     A learner with a schedule also has `pace(progress) -> Pace`: called before each step
     with the share of `max_epochs` that is done, it may as well change its dropout. One
-    whose loss can be captured as a CUDA graph (train.cuda_graph) has `capturable`.
+    that chooses the order of the rows, `order(batch_size) -> Tensor`, is asked before
+    each epoch. One whose loss can be captured as a CUDA graph (train.cuda_graph) has
+    `capturable`.
     """
 
     n_rows: int
@@ -218,9 +220,8 @@ class Training:
 
         The budget is checked after each step, so it is overrun by one step at most.
         """
-        n_rows = self.learner.n_rows
+        order = self._order().to(self.device)
         self.learner.module.train()
-        order = torch.randperm(n_rows, generator=self.generators.rows).to(self.device)
         total = torch.zeros((), device=self.device)
         batches, n_learned = self.config.batches(order), 0
         for place, batch in enumerate(batches):
@@ -231,6 +232,12 @@ class Training:
             if self.budget.exhausted():
                 return math.nan
         return total.item() / n_learned
+
+    def _order(self) -> Tensor:
+        if hasattr(self.learner, "order"):
+            order: Tensor = self.learner.order(self.config.batch_size)
+            return order
+        return torch.randperm(self.learner.n_rows, generator=self.generators.rows)
 
     def evaluate(self) -> tuple[tuple[float, float], bool]:
         """The (score, loss) of the weights, or of their average; whether it is best."""
