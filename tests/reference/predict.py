@@ -13,12 +13,14 @@ def predict(case: Case, table: str, **changes) -> np.ndarray:
     arguments = {"max_epochs": 6, **case.arguments, **changes}
     if case.estimator == "ModernNCA":
         arguments.setdefault("preset", "fast")
+    # Rounding moves rows to other leaves, so leaves have cases of their own.
+    config = {"leaf_size": 0, **case.config}
     kind = "Regressor" if ref.is_regression else "Classifier"
     model = getattr(modernnca, case.estimator + kind)(
         random_state=0,
         device="cpu",
         time_column=ref.time_column,
-        config=case.config,
+        config=config,
         **arguments,
     )
     X, y, extra = ref.X, ref.y, {}

@@ -65,6 +65,7 @@ CASES = (
     *_variants("sample_rate", 0.2),
     *_variants("max_sampled", 10, _INF),
     *_variants("prediction", "knn"),
+    *_variants("leaf_size", 8),
     *_variants("optimizer", "adamw-95", "sgd", "lbfgs"),
     *_variants("standardize", False),
     *_variants("categorical_encoding", "onehot"),
