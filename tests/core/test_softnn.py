@@ -316,18 +316,19 @@ def test_ties_of_hard_k_nn_depend_neither_on_the_batch_nor_on_the_order():
     torch.testing.assert_close(shuffled, whole, rtol=1e-5, atol=0)
 
 
-def test_equal_rows_are_ties_of_hard_k_nn_in_any_batch():
+@pytest.mark.parametrize(("width", "seed"), [(4, 0), (13, 1), (30, 2)])
+def test_equal_rows_are_ties_of_hard_k_nn_in_any_batch(width, seed):
     """Few levels, and so many rows at the same points."""
-    generator = torch.Generator().manual_seed(0)
-    points = torch.randn(8, 12, generator=generator)
+    generator = torch.Generator().manual_seed(seed)
+    points = torch.randn(8, width, generator=generator) + (0 if seed == 1 else 3)
     keys = points.repeat(8, 1)[torch.randperm(64, generator=generator)]
     values = torch.eye(3)[torch.randint(0, 3, (64,), generator=generator)]
     rule = Rule(euclidean, n_neighbors=5)
+    expected = (keys[:, None] == keys).all(2).float() @ values / 8
     whole = soft_vote(keys, keys, values, rule=rule).mean
+    torch.testing.assert_close(whole, expected)
     alone = [soft_vote(row[None], keys, values, rule=rule).mean for row in keys]
-    torch.testing.assert_close(torch.cat(alone), whole, rtol=1e-6, atol=0)
-    same = (keys[:, None] == keys).all(2).float()
-    torch.testing.assert_close(whole, same @ values / 8)
+    torch.testing.assert_close(torch.cat(alone), expected)
 
 
 def test_hard_k_nn_rounds_alike_in_any_batch():
