@@ -213,7 +213,9 @@ def test_an_argument_of_the_wrong_kind_gets_a_sentence(arguments, text):
 
 def test_the_module_is_the_shell():
     command = [sys.executable, "-m", "modernnca", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=240
+    )
     assert done.stdout.startswith("modernnca ")
 
 
