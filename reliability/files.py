@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def run(n_cases: int, seed: int, only: str = "") -> list[Ended]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         return run_all(
-            lambda: _runner(Path(folder)), cases, max_seconds=20, on_end=_show
+            partial(_runner, Path(folder)), cases, max_seconds=20, on_end=_show
         )
 
 

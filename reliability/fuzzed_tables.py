@@ -17,7 +17,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from modernnca import ModernNCAClassifier, ModernNCARegressor, load
 from modernnca.errors import FitWarning
 
 _TOLERANCE = 1e-4  # of float32 sums in another order
+_N_BETWEEN = 20  # tables after which the figures so far are written
 _WORDS = ["a", "b", "Zürich", "", " ", "nan", "None", "東京", "x" * 300, "1", "-"]
 
 
@@ -172,9 +173,16 @@ def _answer(model: Any) -> Any:
 
 
 def run(
-    numbers: Iterable[int], *, seconds: float = math.inf, before: Any = None
+    numbers: Iterable[int],
+    *,
+    seconds: float = math.inf,
+    before: Any = None,
+    keep: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run cases until the time is over, and count how they and those before ended."""
+    """Run cases until the time is over, and count how they and those before ended.
+
+    `keep` is called with the figures so far, now and then and at the end.
+    """
     began, before = time.monotonic(), before or {"ended": {}, "wrong": {}}
     ended, wrong = Counter(before["ended"]), dict(before["wrong"])
     with tempfile.TemporaryDirectory() as folder:
@@ -186,7 +194,21 @@ def run(
             if how not in ("sound", "refused"):
                 wrong[str(number)] = how
                 print(number, how, flush=True)
-    return {"tables": sum(ended.values()), "ended": dict(ended), "wrong": wrong}
+            if ended.total() % _N_BETWEEN == 0:
+                keep(_figures(ended, wrong))
+    keep(_figures(ended, wrong))
+    return _figures(ended, wrong)
+
+
+def _figures(ended: Counter, wrong: dict[str, str]) -> dict[str, Any]:
+    return {"tables": ended.total(), "ended": dict(ended), "wrong": wrong}
+
+
+def write_figures(found: dict[str, Any], path: Path) -> None:
+    """Write the figures in one step: whoever is killed leaves those of before."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(json.dumps(found, indent=1) + "\n")
+    partial.replace(path)
 
 
 def main() -> None:
@@ -199,10 +221,13 @@ def main() -> None:
     known = asked.write is not None and asked.write.exists()
     before = json.loads(asked.write.read_text()) if known else None
     numbers = range(before["tables"] if before else 0, asked.tables)
-    found = run(numbers, seconds=asked.seconds, before=before)
+
+    def keep(found: dict[str, Any]) -> None:
+        if asked.write is not None:
+            write_figures(found, asked.write)
+
+    found = run(numbers, seconds=asked.seconds, before=before, keep=keep)
     print(json.dumps(found, indent=1))
-    if asked.write:
-        asked.write.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ RNG = np.random.RandomState(0)
 X = RNG.randn(60, 3)
 Y = np.sin(2 * X[:, 0]) + X[:, 1]
 SMALL: dict[str, Any] = {"n_members": 1, "n_blocks": 0, "random_state": 0}
+_MAX_SECONDS = 300  # of a run
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGINT": signal.SIGINT}
 
 
@@ -169,6 +170,7 @@ def in_child(
     pid = os.fork()
     if pid == 0:
         os.close(reader)
+        signal.alarm(_MAX_SECONDS)  # what hangs ends by this signal, as a fault
         signal.signal(signal.SIGINT, signal.default_int_handler)
         torch.set_num_threads(1)
         try:

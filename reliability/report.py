@@ -1,4 +1,4 @@
-"""Write the figures of the campaigns into docs/reliability.md.
+"""Write the figures of the campaigns into the pages of docs/ that show them.
 
     python reliability/report.py
 
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "reliability.md"
+DOCS = HERE.parent / "docs"
+PAGES = [DOCS / "reliability.md", DOCS / "reliability_limits.md"]
 
 
 def files_table(figures: dict[str, Any]) -> str:
@@ -56,11 +57,28 @@ def kills_table(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-TABLES = {"files": files_table, "kills": kills_table}
+def fuzzed_text(figures: dict[str, Any]) -> str:
+    """How the fits of fuzzed tables ended.
+
+    >>> print(fuzzed_text({"tables": 9, "ended": {"sound": 6, "refused": 2, "raw": 1}}))
+    Of 9 tables, 6 gave a sound model and 2 were refused
+    with a sentence. 0 predicted NaN, 0 could not be saved, 0 were batch-dependent,
+    and 1 raised a raw error.
+    """
+    count = Counter(figures["ended"])
+    return (
+        f"Of {figures['tables']:,} tables, {count['sound']:,} gave a sound model and "
+        f"{count['refused']:,} were refused\nwith a sentence. {count['nan']} predicted "
+        f"NaN, {count['unsaved']} could not be saved, {count['batch-dependent']} were "
+        f"batch-dependent,\nand {count['raw']} raised a raw error."
+    )
+
+
+TABLES = {"files": files_table, "kills": kills_table, "fuzzed_tables": fuzzed_text}
 
 
 def write(page: str) -> str:
-    """The page with the figures of all campaigns that were run."""
+    """The page with the figures of all campaigns that were run and that it shows."""
     for name, table in TABLES.items():
         path = HERE / f"{name}.json"
         if path.exists():
@@ -72,4 +90,5 @@ def write(page: str) -> str:
 
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
-    PAGE.write_text(write(PAGE.read_text()))
+    for each in PAGES:
+        each.write_text(write(each.read_text()))

@@ -1,11 +1,13 @@
 """Run many cases in processes that may crash or hang, and count how each ended."""
 
+import faulthandler
 import multiprocessing
 import resource
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 GOOD = ("refused", "same", "accepted", "recovered")
@@ -31,10 +33,12 @@ def run_all(
 ) -> list[Ended]:
     """Run each case in a process; a new one begins where the last has died.
 
-    `prepare` is called once in each process and returns what runs a case. A process
-    that takes longer than `max_seconds` for a case is killed: the case hangs.
+    `prepare`, which must be importable, is called once in each process and returns what
+    runs a case. A process that takes longer than `max_seconds` for a case is killed:
+    the case hangs. Processes are new ones: a fork has the locks of threads that are not
+    there, and may wait for them for ever.
     """
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")
     waiting, ended = list(cases)[::-1], []
     while waiting:
         ours, theirs = context.Pipe()
@@ -43,8 +47,7 @@ def run_all(
         theirs.close()
         try:
             while waiting:
-                ours.send(waiting[-1])
-                how, said, seconds = _answer(ours, process, max_seconds)
+                how, said, seconds = _ask(waiting[-1], ours, process, max_seconds)
                 result = Ended(waiting.pop(), how, said, seconds)
                 ended.append(result)
                 on_end(result)
@@ -57,8 +60,12 @@ def run_all(
     return ended
 
 
-def _answer(ours: Any, process: Any, max_seconds: float) -> tuple[str, str, float]:
+def _ask(
+    case: Any, ours: Any, process: Any, max_seconds: float
+) -> tuple[str, str, float]:
     began = time.monotonic()
+    with suppress(BrokenPipeError):  # of a process that is dead: see below
+        ours.send(case)
     deadline = began + max_seconds + 60  # the first case also waits for `prepare`
     while not ours.poll(0.05):
         if not process.is_alive():
@@ -70,7 +77,7 @@ def _answer(ours: Any, process: Any, max_seconds: float) -> tuple[str, str, floa
             return "hang", "", time.monotonic() - began
     try:
         how, said, seconds = ours.recv()
-    except EOFError:
+    except (EOFError, ConnectionResetError):
         process.join()
         return "crash", str(process.exitcode), time.monotonic() - began
     return ("hang" if seconds > max_seconds else how), said, seconds
@@ -79,6 +86,7 @@ def _answer(ours: Any, process: Any, max_seconds: float) -> tuple[str, str, floa
 def _serve(
     theirs: Any, prepare: Callable[[], Callable[[Any], tuple[str, str]]]
 ) -> None:
+    faulthandler.disable()  # a crash is a result, not a page in the log
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
     run = prepare()
     run_before = _peak()

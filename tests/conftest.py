@@ -3,8 +3,36 @@
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 
+import psutil
 import pytest
+
+# Longer than any test takes on a busy machine. `faulthandler_timeout` in pyproject.toml
+# is longer still: it ends a worker whose test goes on all the same.
+_MAX_SECONDS = 600.0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """End the processes that a test started if it takes too long, and so the test."""
+    timer = threading.Timer(_MAX_SECONDS, end_processes)
+    timer.daemon = True
+    timer.start()
+    try:
+        return (yield)
+    finally:
+        timer.cancel()
+
+
+def end_processes() -> None:
+    """Kill all processes below this one: who waits for one of them goes on."""
+    for process in psutil.Process().children(recursive=True):
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,6 +54,7 @@ def interpreted():
             capture_output=True,
             text=True,
             check=False,
+            timeout=900,
         )
         assert result.returncode == 0, result.stdout[-3000:]
         assert "passed" in result.stdout

@@ -29,9 +29,9 @@ def test_links_to_files_lead_somewhere(page):
 
 def test_the_map_of_the_rooms_is_up_to_date():
     command = [sys.executable, ROOT / "tools" / "map_rooms.py", "--check"]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, timeout=240)
 
 
 def test_the_tables_of_options_are_up_to_date():
     command = [sys.executable, ROOT / "tools" / "list_options.py", "--check"]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, timeout=240)

@@ -11,6 +11,7 @@ import pytest
 from modernnca import ModelFileError, load
 from modernnca._files import read_regular, written_whole
 from modernnca._tree_file import read_tree, write_tree
+from tests.processes import start
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
 TREE = {"a": 1}
@@ -98,13 +99,11 @@ def test_what_a_killed_writer_leaves_is_cleared_but_not_that_of_a_live_one(tmp_p
     path = tmp_path / "model"
     (tmp_path / ".model.mine.partial").write_text("the user's own")
     command = [sys.executable, "-c", KILLED, str(path)]
-    writer = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    writer = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert writer.stdout.readline() == "begun\n"
     write_tree(path, TREE)
     assert len(list(tmp_path.glob(".model.????????.partial"))) == 1
-    writer.communicate()
+    writer.communicate(timeout=60)
     write_tree(path, TREE)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         ".model.mine.partial",

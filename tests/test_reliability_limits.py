@@ -1,6 +1,7 @@
 """Small versions of the campaigns in reliability/: fuzzed tables, limits, memory."""
 
 import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -63,3 +64,23 @@ def test_a_campaign_shows_its_help(name, monkeypatch, capsys):
         module.main()
     assert ended.value.code == 0
     assert "--write" in capsys.readouterr().out
+
+
+def test_the_pages_show_the_figures_of_the_campaigns():
+    report = importlib.import_module("report")
+    for page in report.PAGES:
+        assert report.write(page.read_text()) == page.read_text(), page.name
+
+
+def test_fuzzed_tables_go_on_where_they_were_killed(tmp_path, monkeypatch):
+    fuzzed, kept = importlib.import_module("fuzzed_tables"), []
+    path = tmp_path / "figures.json"
+    how = {0: "sound", 1: "refused", 2: "nan"}
+    monkeypatch.setattr(fuzzed, "run_case", lambda number, _: how[number % 3])
+    first = fuzzed.run(range(25), keep=kept.append)
+    fuzzed.write_figures(kept[0], path)
+    before = json.loads(path.read_text())
+    again = fuzzed.run(range(before["tables"], 25), before=before)
+    assert [figures["tables"] for figures in kept] == [20, 25]
+    assert again == first
+    assert first["wrong"] == {str(number): "nan" for number in range(2, 25, 3)}

@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from tests.processes import start
 from typer.testing import CliRunner
 
 from modernnca.cli.main import app
@@ -120,12 +121,13 @@ def test_a_run_killed_twice_ends_with_the_records_of_a_whole_one(tmp_path):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     for n_records in (1, 3):
-        running = subprocess.Popen(pool, env=environment, **quiet)
+        running = start(pool, env=environment, **quiet)
         while _n_records(tmp_path / "killed") < n_records and running.poll() is None:
             time.sleep(0.05)
         running.send_signal(signal.SIGKILL)
         running.wait()
-    assert subprocess.run(pool, env=environment, check=False, **quiet).returncode == 0
+    done = subprocess.run(pool, env=environment, check=False, timeout=240, **quiet)
+    assert done.returncode == 0
     whole = call(*arguments, "--executor", "here", "--store", tmp_path / "whole")
     assert whole.exit_code == 0
     frames = [Store(tmp_path / name).frame() for name in ("killed", "whole")]

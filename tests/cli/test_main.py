@@ -8,6 +8,7 @@ import sys
 from threading import Timer
 
 import pytest
+from tests.processes import start
 
 from modernnca import ModernNCARegressor, __version__, load
 from modernnca.cli import run
@@ -32,7 +33,9 @@ def test_every_command_explains_itself(shell):
 
 def test_what_only_explains_waits_for_no_heavy_import():
     code = "import sys; from modernnca.cli.main import app; print(*sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=240
+    )
     loaded = told.stdout.split()
     assert "typer" in loaded
     assert not {"torch", "sklearn", "pandas"} & set(loaded)
@@ -71,7 +74,7 @@ def test_a_signal_ends_the_fit_and_the_model_is_saved(tmp_path, shop, number):
     out = tmp_path / "m.mnca"
     words = ["fit", str(shop), "-t", "spent", "-o", str(out)]
     long = ["--set", "max_epochs=1000000", "--set", "patience=inf"]
-    with subprocess.Popen(
+    with start(
         SHELL + words + long,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -149,6 +152,7 @@ def test_a_reader_that_leaves_is_no_error(shop, classifier_file):
         capture_output=True,
         text=True,
         env=ENVIRONMENT,
+        timeout=240,
     )
     assert "Traceback" not in done.stderr
     assert "Error" not in done.stderr

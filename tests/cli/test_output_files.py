@@ -58,7 +58,7 @@ def test_a_link_stays_a_link(shell, table, tmp_path):
 def test_closed_streams_lose_no_model_and_are_told(table, tmp_path):
     run = f"{sys.executable} -m modernnca.cli"
     fit = f"{run} fit good.csv -t bought --preset fast --set max_epochs=1 -o m.mnca"
-    done = subprocess.run(f"{fit} <&- >&- 2>&-", shell=True, cwd=tmp_path)
+    done = subprocess.run(f"{fit} <&- >&- 2>&-", shell=True, cwd=tmp_path, timeout=240)
     assert done.returncode == 0
     assert (tmp_path / "m.mnca").stat().st_size
     done = subprocess.run(
@@ -67,6 +67,7 @@ def test_closed_streams_lose_no_model_and_are_told(table, tmp_path):
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
+        timeout=240,
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.processes import start
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor, load
 from modernnca.cli.table_files import read_table
@@ -73,15 +74,15 @@ def test_neighbors_are_numbered_as_in_the_file(shell, shop):
 def test_an_interrupted_command_goes_on(shell, shop):
     command = ["tune", str(shop), "-t", "bought", "-o", "m.mnca", "--trials", "4"]
     command += ["--storage", "kept", *SHORT]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "modernnca.cli", *command], stderr=subprocess.PIPE
+    process = start(
+        [sys.executable, "-m", "modernnca.cli", *command], stderr=subprocess.DEVNULL
     )
     journal = Path("kept/study.journal")
     while not journal.exists() or journal.read_text().count('"place"') < 2:
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.wait()
     result = shell(*command)
     assert result.exit_code == 0, result.stderr
     assert "Trials: 4 done.\n" in result.stdout

@@ -314,3 +314,29 @@ def test_ties_of_hard_k_nn_depend_neither_on_the_batch_nor_on_the_order():
     order = torch.randperm(300, generator=generator)
     shuffled = soft_vote(query, keys[order], values[order], rule=rule).mean
     torch.testing.assert_close(shuffled, whole, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize(("width", "seed"), [(4, 0), (13, 1), (30, 2)])
+def test_equal_rows_are_ties_of_hard_k_nn_in_any_batch(width, seed):
+    """Few levels, and so many rows at the same points."""
+    generator = torch.Generator().manual_seed(seed)
+    points = torch.randn(8, width, generator=generator) + (0 if seed == 1 else 3)
+    keys = points.repeat(8, 1)[torch.randperm(64, generator=generator)]
+    values = torch.eye(3)[torch.randint(0, 3, (64,), generator=generator)]
+    rule = Rule(euclidean, n_neighbors=5)
+    expected = (keys[:, None] == keys).all(2).float() @ values / 8
+    whole = soft_vote(keys, keys, values, rule=rule).mean
+    torch.testing.assert_close(whole, expected)
+    alone = [soft_vote(row[None], keys, values, rule=rule).mean for row in keys]
+    torch.testing.assert_close(torch.cat(alone), expected)
+
+
+def test_hard_k_nn_rounds_alike_in_any_batch():
+    """The digits of a mean matter where a target is far larger than all others."""
+    generator = torch.Generator().manual_seed(0)
+    keys, query = (torch.randn(50, 3, generator=generator) for _ in range(2))
+    values = torch.randn(50, 1, generator=generator) * 1e-6 - 0.158
+    rule = Rule(euclidean, n_neighbors=5)
+    whole = soft_vote(query, keys, values, rule=rule).mean
+    alone = [soft_vote(row[None], keys, values, rule=rule).mean for row in query]
+    torch.testing.assert_close(torch.cat(alone), whole, rtol=0, atol=0)

@@ -213,7 +213,9 @@ def test_an_argument_of_the_wrong_kind_gets_a_sentence(arguments, text):
 
 def test_the_module_is_the_shell():
     command = [sys.executable, "-m", "modernnca", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=240
+    )
     assert done.stdout.startswith("modernnca ")
 
 
@@ -231,7 +233,8 @@ def test_torch_compiles_nothing_while_the_clock_runs(monkeypatch):
 
 
 def test_skops_stores_a_model():
-    skops = pytest.importorskip("skops.io")
+    import skops.io as skops
+
     model = classifier(**QUICK).fit(X, Y)
     content = skops.dumps(model)
     types = skops.get_untrusted_types(data=content)

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.estimators.models import classifier, regressor
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
+from tests.processes import start
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 
@@ -265,7 +266,7 @@ print("ended", model.ended_[0], model.score(X, X[:, 0]) > 0.5)
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_control_c_keeps_the_best_weights_so_far():
-    with subprocess.Popen(
+    with start(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True
     ) as process:
         for line in process.stdout:

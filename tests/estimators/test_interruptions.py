@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 from tests.estimators.models import classifier, regressor
+from tests.processes import start
 
 from modernnca import ModernNCAClassifier, load
 from modernnca.ensemble import fitting, forest_member, network_member
@@ -144,10 +145,10 @@ def test_the_signal_handler_is_restored():
 def test_a_fit_in_another_thread_leaves_signals_alone():
     before, fitted = signal.getsignal(signal.SIGINT), []
     thread = threading.Thread(
-        target=lambda: fitted.append(classifier(**QUICK).fit(X, Y))
+        target=lambda: fitted.append(classifier(**QUICK).fit(X, Y)), daemon=True
     )
     thread.start()
-    thread.join()
+    thread.join(240)
     assert fitted[0].score(X, Y) > 0.8
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -171,7 +172,7 @@ print("score", model.score(X, y), flush=True)
 @pytest.mark.parametrize("seconds", np.linspace(0.05, 2.5, 6).round(2))
 def test_control_c_at_any_time_in_another_process(tmp_path, seconds):
     path = tmp_path / "m"
-    with subprocess.Popen(
+    with start(
         [sys.executable, "-c", SCRIPT, path], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout.readline() == "ready\n"

@@ -233,6 +233,7 @@ def test_no_room_on_the_disk_leaves_the_old_file(saved):
         capture_output=True,
         text=True,
         check=True,
+        timeout=240,
     ).stdout
     assert output.startswith("OSError")
     assert saved.read_bytes() == before

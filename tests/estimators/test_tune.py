@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from tests.estimators.models import classifier, regressor
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
+from tests.processes import start
 
 from modernnca import (
     LNCAClassifier,
@@ -216,7 +217,7 @@ model.tune(X, X[:, 0] + X[:, 1] > 0, trials=5, space=space, storage=sys.argv[1])
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 def test_a_killed_search_resumes(tmp_path):
-    with subprocess.Popen(
+    with start(
         [sys.executable, "-c", SCRIPT, tmp_path], stdout=subprocess.PIPE, text=True
     ) as process:
         lines = [line for line, _ in zip(process.stdout, range(8), strict=False)]

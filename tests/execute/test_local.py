@@ -13,6 +13,7 @@ from modernnca.execute.executor import Limits, Resources
 from modernnca.execute.local import Here, Pool
 from tests.execute import jobs
 from tests.execute.test_child_process import assert_gone
+from tests.processes import start
 
 # A function of the main script, as users write it.
 SCRIPT = """
@@ -104,9 +105,7 @@ def test_a_pool_that_is_interrupted_or_killed_leaves_no_process(blow, tmp_path):
     command = [sys.executable, str(script), str(tmp_path)]
     paths = f"{root}{os.pathsep}{root / 'src'}"
     environment = {**os.environ, "PYTHONPATH": paths}
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, text=True
-    ) as parent:
+    with start(command, env=environment, stdout=subprocess.PIPE, text=True) as parent:
         until = time.monotonic() + 120
         while len(notes := list(tmp_path.glob("*.pids"))) < 2:
             assert time.monotonic() < until

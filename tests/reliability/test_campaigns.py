@@ -62,19 +62,37 @@ def run_one(case):
     if case == "memory":
         bytearray(800 * 2**20)[::4096] = b"x" * (800 * 2**20 // 4096)
     if case == "hang":
-        time.sleep(3)
+        time.sleep(5)
     return "refused", ""
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs fork")
-def test_crashes_hangs_and_memory_are_noticed():
+def prepare():
+    return run_one
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs limits of memory")
+def test_crashes_hangs_and_memory_are_noticed(capfd):
     watch = importlib.import_module("watch")
     cases = ["fine", "crash", "memory", "hang", "fine"]
-    ended = watch.run_all(lambda: run_one, cases, max_seconds=2)
+    ended = watch.run_all(prepare, cases, max_seconds=4)
     hows = [(each.case, each.how) for each in ended]
     assert hows == [
         *(("fine", "refused"), ("crash", "crash"), ("memory", "memory")),
         *(("hang", "hang"), ("fine", "refused")),
+    ]
+    assert capfd.readouterr().err == ""  # of the crash, too
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
+def test_a_process_that_dies_before_its_case_is_a_crash():
+    watch = importlib.import_module("watch")
+    ended = watch.run_all(die, ["one", "two"])
+    assert [(each.case, each.how) for each in ended] == [
+        *(("one", "crash"), ("two", "crash")),
     ]
 
 
@@ -83,7 +101,9 @@ def test_killed_saves_leave_the_old_model_or_the_new_one(tmp_path):
     figures = tmp_path / "kills.json"
     command = [sys.executable, "-W", "ignore", str(FOLDER / "kills.py")]
     options = ["--runs", "3", "--only", "save", "--write", str(figures)]
-    done = subprocess.run([*command, *options], capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     counts = json.loads(figures.read_text())["save"]
     assert {name: sum(of.values()) for name, of in counts.items()} == {

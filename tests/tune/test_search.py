@@ -3,13 +3,13 @@
 import math
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import numpy as np
 import optuna
 import pytest
+from tests.processes import start
 from tests.tune.quadratic import SPACE, Deadly, Written, slow_valley, valley
 
 from modernnca.errors import MissingExtraError
@@ -227,7 +227,7 @@ def start_search(tmp_path, *, until):
     """A search in another process, when it has begun so many trials."""
     log = tmp_path / "log"
     script = KILLED.format(log=str(log), storage=str(tmp_path / "kept"))
-    process = subprocess.Popen([sys.executable, "-c", script])
+    process = start([sys.executable, "-c", script])
     while len(lines_of(log)) < until:
         assert process.poll() is None
         time.sleep(0.01)

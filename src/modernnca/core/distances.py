@@ -16,6 +16,8 @@ Distance = Callable[[Tensor, Tensor], Tensor]
 # and its gradient is taken as zero.
 _COINCIDING = 1e-24
 
+_DIFFERENCES = "donot_use_mm_for_euclid_dist"  # slower than a product, and exact
+
 
 def squared_euclidean(query: Tensor, keys: Tensor) -> Tensor:
     """Sum of squared differences.
@@ -54,6 +56,9 @@ def recompute_near_pairs(
     near = (squared < norms * 2**-10).nonzero()
     # Tight clusters far apart have many such pairs: a product in float64 is faster.
     if len(near) > squared.numel() // 128 and squared.device.type != "mps":
+        if squared.dtype == torch.float64:  # whose product would lose digits as well
+            squared.copy_(torch.cdist(query, keys, compute_mode=_DIFFERENCES).square())
+            return
         query, keys = query.double() - center, keys.double() - center
         products = (query @ keys.mT).mul_(-2)
         products += query.square().sum(-1, keepdim=True)

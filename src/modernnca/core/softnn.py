@@ -116,9 +116,10 @@ def soft_vote(
             f"keys and values must describe the same rows: {len(keys)=}, {len(values)=}"
         )
     scores = rule.scores(rule.distances(query, keys), log_weights, mask)  # (B, M)
-    scores = scores.to(values.dtype)
+    scores = scores.to(torch.promote_types(scores.dtype, values.dtype))
     log_weight = scores.logsumexp(dim=-1, keepdim=True)
-    return Votes((scores - log_weight).exp() @ values, log_weight)
+    mean = (scores - log_weight).exp() @ values.to(scores.dtype)
+    return Votes(mean.to(values.dtype), log_weight.to(values.dtype))
 
 
 def mask_future(

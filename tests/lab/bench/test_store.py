@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.processes import start
 
 from modernnca.errors import StoreError
 from modernnca.lab.bench.job import Job, Record
@@ -143,6 +144,8 @@ def test_two_runs_at_once_are_told_apart(tmp_path):
 WRITER = """
 import sys
 from modernnca.lab.bench.store import Store
+from tests.processes import start
+from tests.processes import start
 from tests.lab.bench.test_store import record
 store = Store(sys.argv[1])
 with store.write_lock():
@@ -154,7 +157,7 @@ with store.write_lock():
 
 def test_a_killed_writer_leaves_whole_records_and_no_lock(tmp_path):
     for _ in range(2):
-        writer = subprocess.Popen(
+        writer = start(
             [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE
         )
         assert writer.stdout.readline() == b"begun\n"
