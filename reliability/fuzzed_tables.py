@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from sklearn.exceptions import DataConversionWarning
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor, load
 from modernnca.errors import FitWarning
@@ -137,7 +138,8 @@ def run_case(number: int, folder: Path) -> str:
     model, table, new, y = make_case(number)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FitWarning)
+            for told in (FitWarning, DataConversionWarning):
+                warnings.simplefilter("ignore", told)
             model.fit(table, y)
     except (ValueError, TypeError) as error:
         return "refused" if str(error).endswith((".", "?")) else f"raw: {error!r}"

@@ -28,11 +28,11 @@ def resident_mib() -> float:
 def grown(work: Callable[[], object], times: int) -> dict[str, float]:
     """The memory after a tenth, after half and after all calls, in MiB."""
     seen = {}
-    marks = {max(1, times // 10): "warm", times // 2: "half", times: "end"}
+    marks = {"warm": max(1, times // 10), "half": times // 2, "end": times}
     for number in range(1, times + 1):
         work()
-        if number in marks:
-            seen[marks[number]] = round(resident_mib(), 1)
+        now = round(resident_mib(), 1)
+        seen |= {name: now for name, mark in marks.items() if mark == number}
     return {**seen, "grown": round(seen["end"] - seen["warm"], 1)}
 
 
