@@ -54,16 +54,16 @@ class EmbeddingMember(Member):
             remembered.values,
             self.rule(),
             log_weights=None if weights is None else weights.log(),
-            time=remembered.time,
+            origin=remembered.origin,
         )
 
     def vote(self, query: Rows) -> Votes:
         """The vote of the remembered rows."""
-        return self.memory_.vote(self.embed(query), query.time)
+        return self.memory_.vote(self.embed(query), query.origin)
 
     def pairs(self, query: Rows) -> Pairs:
         """Distances in the embedding, and shares of the vote."""
-        return self.memory_.pairs(self.embed(query), query.time)
+        return self.memory_.pairs(self.embed(query), query.origin)
 
     def state(self) -> State:
         """What embeds, and the embedded rows."""

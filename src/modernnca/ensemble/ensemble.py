@@ -69,7 +69,7 @@ class Ensemble:
         networks = [m for m in self.members if isinstance(m, NetworkMember)]
         embedded = list(self._stacked(query))
         memories = [network.memory_ for network in networks]
-        votes = iter(vote_together(memories, embedded, query.time))
+        votes = iter(vote_together(memories, embedded, query.origin))
         return [
             next(votes) if isinstance(member, NetworkMember) else member.vote(query)
             for member in self.members
@@ -178,4 +178,6 @@ def _remembered(state: dict[str, Any], device: torch.device) -> Remembered:
             raise ValueError("row weights are negative, or all zero.")
     if found.time is not None:
         array(found.time, "time", (n_rows,), ["int64"])
+    if found.group is not None:
+        array(found.group, "group", (n_rows,), ["int64"])
     return found

@@ -1,11 +1,13 @@
 """The exact memory: every row votes, in chunks; the reference for other memories."""
 
+import copy
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from modernnca.core.softnn import Rule, Votes, mask_future, vote_in_chunks
+from modernnca.core.origin import Origin
+from modernnca.core.softnn import Rule, Votes, vote_in_chunks
 from modernnca.kernels.streaming import (
     PreparedKeys,
     geometry_of,
@@ -24,8 +26,8 @@ class ExactMemory:
         values: (M, V) what they vote for.
         rule: how distances become scores.
         log_weights: (M,) logarithms of the weights of the rows.
-        time: (M,) ranks in time. Rows later than a query do not vote on it; a query
-            earlier than all rows sees the earliest.
+        origin: of the rows; those later than a query do not vote on it, nor those of
+            its own group. See `core.origin`.
         n_pairs: how many (query, key) pairs are held at a time.
 
     >>> keys = torch.tensor([[0.0], [1.0]])
@@ -41,25 +43,39 @@ class ExactMemory:
         rule: Rule,
         *,
         log_weights: Tensor | None = None,
-        time: Tensor | None = None,
+        origin: Origin | None = None,
         n_pairs: int = 2**24,
     ) -> None:
         self.keys, self.values, self.rule = keys, values, rule
-        self.log_weights, self.time, self.n_pairs = log_weights, time, n_pairs
+        self.log_weights, self.origin, self.n_pairs = log_weights, origin, n_pairs
         geometry = geometry_of(rule)
         self._prepared: PreparedKeys | None = None
         if geometry is not None:
-            self._prepared = prepare_keys(keys, values, geometry, log_weights, time)
+            self._prepared = prepare_keys(keys, values, geometry, log_weights)
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def vote(self, query: Tensor, time: Tensor | None = None) -> Votes:
-        """The vote of all rows not later than `time` (B,) on queries (B, D)."""
+    def with_origin(self, origin: Origin | None) -> "ExactMemory":
+        """The same rows, with another origin; nothing is copied.
+
+        With `Origin(group=torch.arange(M))` and the same numbers for queries that are
+        remembered rows, their votes are leave-one-out votes.
+        """
+        other = copy.copy(self)
+        other.origin = origin
+        return other
+
+    def vote(self, query: Tensor, origin: Origin | None = None) -> Votes:
+        """The vote on queries (B, D) of all rows that `origin` does not mask."""
         if self._prepared is not None:
             temperature = self.rule.temperature
             return stream_vote(
-                query, self._prepared, temperature=temperature, time=time
+                query,
+                self._prepared,
+                temperature=temperature,
+                query_origin=origin,
+                key_origin=self.origin,
             )
         return vote_in_chunks(
             query,
@@ -67,17 +83,17 @@ class ExactMemory:
             self.values,
             rule=self.rule,
             log_weights=self.log_weights,
-            query_time=time,
-            key_time=self.time,
+            query_origin=origin,
+            key_origin=self.origin,
             n_pairs=self.n_pairs,
         )
 
-    def pairs(self, query: Tensor, time: Tensor | None = None) -> Pairs:
+    def pairs(self, query: Tensor, origin: Origin | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""
         distances = self.rule.distances(query, self.keys)
         mask = None
-        if self.time is not None and time is not None:
-            mask = mask_future(None, time, self.time)[0]
+        if self.origin is not None and origin is not None:
+            mask = origin.within_reach(self.origin).mask(self.origin)
         scores = self.rule.scores(distances, self.log_weights, mask)
         if mask is not None:
             distances = distances.masked_fill(mask, torch.inf)
@@ -85,13 +101,19 @@ class ExactMemory:
 
 
 def vote_together(
-    memories: Sequence[Memory], queries: Sequence[Tensor], time: Tensor | None = None
+    memories: Sequence[Memory], queries: Sequence[Tensor], origin: Origin | None = None
 ) -> list[Votes]:
     """The votes of several memories, each on queries of its own (B, D)."""
     exact = [memory for memory in memories if isinstance(memory, ExactMemory)]
     keys = [memory._prepared for memory in exact if memory._prepared is not None]
     if len(keys) < len(memories):
         pairs = zip(memories, queries, strict=True)
-        return [memory.vote(query, time) for memory, query in pairs]
+        return [memory.vote(query, origin) for memory, query in pairs]
     temperatures = [memory.rule.temperature for memory in exact]
-    return stream_votes(queries, keys, temperatures=temperatures, time=time)
+    return stream_votes(
+        queries,
+        keys,
+        temperatures=temperatures,
+        query_origin=origin,
+        key_origins=[memory.origin for memory in exact],
+    )

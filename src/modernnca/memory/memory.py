@@ -4,6 +4,7 @@ from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
+from modernnca.core.origin import Origin
 from modernnca.core.softnn import Votes
 
 
@@ -18,15 +19,15 @@ class Memory(Protocol):
     """Remembered rows that vote on queries.
 
     Whatever lies behind it, chunks, shards or other machines, a memory returns what
-    `ExactMemory` returns for the same rows, up to rounding. `time` (B,) is the rank in
-    time of the queries: later rows do not vote.
+    `ExactMemory` returns for the same rows, up to rounding. `origin` is that of the
+    queries: later rows and rows of the same group do not vote.
     """
 
     def __len__(self) -> int:
         """How many rows are remembered."""
 
-    def vote(self, query: Tensor, time: Tensor | None = None) -> Votes:
+    def vote(self, query: Tensor, origin: Origin | None = None) -> Votes:
         """The vote of all rows on queries (B, D)."""
 
-    def pairs(self, query: Tensor, time: Tensor | None = None) -> Pairs:
+    def pairs(self, query: Tensor, origin: Origin | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""
