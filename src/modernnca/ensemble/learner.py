@@ -304,9 +304,7 @@ class NeighborLearner:
             query = self._embed_all(valid, lambda: self._valid_cells)
         with torch.no_grad():
             if geometry is not None and own is None:
-                prepared = prepare_keys(
-                    keys, train.values, geometry, train.log_weights
-                )
+                prepared = prepare_keys(keys, train.values, geometry, train.log_weights)
                 votes = stream_vote(
                     query,
                     prepared,

@@ -45,7 +45,7 @@ from modernnca.estimators.resolve import (
     resolve,
     warn_if_unencoded,
 )
-from modernnca.estimators.validation import as_eval_set, split
+from modernnca.estimators.validation import as_eval_set, group_numbers, split
 from modernnca.table.column_warnings import query_warnings
 from modernnca.table.raw_examples import RawExamples, read_examples
 from modernnca.table.schema import RawTable, conform, read_table
@@ -152,7 +152,17 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             self.config = as_options({**as_options(self.config), **changes})
         return self
 
-    def fit(self, X, y, *, sample_weight=None, eval_set=None, X_val=None, y_val=None):
+    def fit(
+        self,
+        X,
+        y,
+        *,
+        sample_weight=None,
+        eval_set=None,
+        X_val=None,
+        y_val=None,
+        groups=None,
+    ):
         """Learn an embedding in which near rows have similar targets.
 
         Validation rows (`validation_fraction`, or `eval_set`) decide when to stop;
@@ -166,16 +176,21 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             X: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
             y: the target of each row.
             sample_weight: the weight of each row, in the loss and in the vote.
-            eval_set: `(X, y)`, validation rows instead of a held-out part of `X`.
+            eval_set: `(X, y)`, validation rows instead of a held-out part of `X`;
+                `(X, y, groups)` if there are groups.
             X_val, y_val: the same as two arguments, as scikit-learn's pipelines need
                 them (`Pipeline(..., transform_input=["X_val"])`).
+            groups: the group of each row, such as its patient. Rows never vote on rows
+                of their own group, and no group is torn apart for validation.
         """
         check_arguments(self)
         import_ahead(self)
         device, budget = choose_device(self.device), Budget(self.time_limit)
         eval_set = as_eval_set(eval_set, X_val, y_val)
         with interruptible(budget):
-            data = read_examples(X, y, sample_weight, self.class_weight, self._task)
+            data = read_examples(
+                X, y, sample_weight, self.class_weight, self._task, groups
+            )
             preset, config = resolve(self, len(data))
             rng = random_state(self.random_state)
             kept, held_out = split(
@@ -300,6 +315,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         metric=None,
         pruner="median",
         executor=None,
+        groups=None,
     ):
         """Search for good options, take the best ones over, and fit with them.
 
@@ -311,7 +327,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         fitted.
 
         Args:
-            X, y, sample_weight, eval_set: as in `fit`; all trials are
+            X, y, sample_weight, eval_set, groups: as in `fit`; all trials are
                 scored on the same validation rows.
             trials: how many trials.
             time_limit: seconds for the search and the last fit together.
@@ -335,7 +351,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             pruner=pruner,
             executor=executor,
         )
-        tune_model(self, X, y, sample_weight, eval_set, search)
+        tune_model(self, X, y, sample_weight, eval_set, search, groups)
         return self
 
     # A fitted model.
@@ -416,8 +432,10 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         distances, indices = found.distances, self.rows_.index[found.rows]
         return (distances, indices) if return_distance else indices
 
-    def _neighbors(self, X: Any, n_neighbors: int, *, by: str) -> Neighbors:
-        queries = self._read_queries(X)
+    def _neighbors(
+        self, X: Any, n_neighbors: int, *, by: str, groups: Any = None
+    ) -> Neighbors:
+        queries = self._read_queries(X, groups)
         self._check_n_neighbors(n_neighbors, len(self.rows_.index))
         return self.ensemble_.neighbors(queries, n_neighbors, by=by)
 
@@ -447,13 +465,13 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
                 f"{most}; got {n_neighbors!r}."
             )
 
-    def _votes(self, X: Any) -> np.ndarray:
+    def _votes(self, X: Any, groups: Any = None) -> np.ndarray:
         """The combined vote, (B, V)."""
-        queries = self._read_queries(X)
+        queries = self._read_queries(X, groups)
         return self.ensemble_.vote(queries)
 
-    def _read_queries(self, X: Any) -> Rows:
-        """Check and encode rows to predict."""
+    def _read_queries(self, X: Any, groups: Any = None) -> Rows:
+        """Check and encode rows to predict, and their groups if they are given."""
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
         table = read_table(X, only=None if names is None else set(names))
@@ -469,7 +487,12 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         read = conform(table, self.preparation_.preprocessor.schema_)
         for text in query_warnings(table.ignored, read):
             warnings.warn(text, DataConversionWarning, stacklevel=4)
-        return self._encode(read)
+        rows = self._encode(read)
+        if groups is None:
+            return rows
+        remembered = self.ensemble_.remembered
+        numbers = group_numbers(groups, len(read), self.rows_, remembered)
+        return rows._replace(group=torch.from_numpy(numbers).to(rows.device))
 
     def _encode(self, table: RawTable) -> Rows:
         device = self.ensemble_.remembered.values.device
