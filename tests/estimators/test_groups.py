@@ -6,8 +6,8 @@ import pytest
 
 import modernnca
 from modernnca import ModernNCAClassifier, ModernNCARegressor
-from modernnca.errors import ModelFileError
 from modernnca._tree_file import read_tree, write_tree
+from modernnca.errors import ModelFileError
 
 N, N_GROUPS = 120, 12
 RNG = np.random.RandomState(0)

@@ -42,18 +42,19 @@ class Origin(NamedTuple):
         tensor([4, 5])
         """
         time, group = self.time, self.group
-        if group is not None and keys.group is not None:
-            if len(keys.group) and bool((keys.group == keys.group[0]).all()):
-                group = group.masked_fill(group == keys.group[0], -1)
+        if group is not None and keys.group is not None and len(keys.group):
+            first = keys.group[0]
+            if bool((keys.group == first).all()):
+                group = group.masked_fill(group == first, -1)
         if time is not None and keys.time is not None and len(keys.time):
             time = torch.maximum(time, _earliest(group, keys))
         return Origin(time, group)
 
     def masks(self, keys: "Origin") -> bool:
         """Whether any key is masked for any of these queries."""
-        if self.time is not None and keys.time is not None and len(self.time):
-            if bool((keys.time > self.time.min()).any()):
-                return True
+        timed = self.time is not None and keys.time is not None
+        if timed and len(self.time) and bool((keys.time > self.time.min()).any()):
+            return True
         if self.group is None or keys.group is None:
             return False
         own = self.group[self.group >= 0]

@@ -243,11 +243,12 @@ class NeighborLearner:
         weights = None if train.weights is None else train.weights[batch]
         origin = self._origin
         if origin is not None:
-            mask, alone = extend_mask(mask, origin.take(batch), origin.take(voting))
+            more, alone = extend_mask(mask, origin.take(batch), origin.take(voting))
+            assert more is not None
+            assert alone is not None
+            mask = more
             # A row without an earlier one, or one of another group, has nothing to
             # learn from.
-            assert mask is not None
-            assert alone is not None
             counted = (~alone).to(points.dtype)
             weights = counted if weights is None else weights * counted
         log_weights = train.log_weights

@@ -10,7 +10,7 @@ from modernnca.core.origin import Origin
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Votes
 from modernnca.ensemble.run import Run
-from modernnca.memory.memory import Pairs
+from modernnca.memory.memory import PairReader, Pairs, reader_of
 from modernnca.train.loop import History
 
 State = dict[str, Any]
@@ -102,6 +102,11 @@ class Member(ABC):
         """
         del query
         return None
+
+    def reader(self, query: Rows) -> PairReader | None:
+        """The same pairs, some rows at a time, and the vote; None as `pairs`."""
+        pairs = self.pairs(query)
+        return None if pairs is None else reader_of(pairs, self.vote(query))
 
     def check(self, shape: InputShape, remembered: Remembered) -> None:
         """Raise unless it can vote on rows of this shape; called after `from_state`."""

@@ -18,7 +18,7 @@ from modernnca.core.rows import Rows
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.embedding_width import embedding_width, to_width
-from modernnca.ensemble.ensemble import Ensemble, Neighbors
+from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.feature_importance import feature_importances
 from modernnca.ensemble.fit_report import FitReport
 from modernnca.ensemble.fitting import (
@@ -30,6 +30,7 @@ from modernnca.ensemble.fitting import (
 )
 from modernnca.ensemble.member import MEMBER_KINDS, Member
 from modernnca.ensemble.mixture import default_members
+from modernnca.ensemble.neighbors import Neighbors
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.progress import if_it_takes_long
 from modernnca.ensemble.run import Run, draw_seeds, interruptible, random_state
@@ -453,8 +454,8 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         # Drop the row itself; of equal rows, another may have taken its place.
         own = found.rows == order[:, None]
         own[~own.any(1), -1] = True
-        kept = [part[~own].reshape(len(order), n_neighbors) for part in found]
-        return Neighbors(*kept)
+        kept = [part[~own].reshape(len(order), n_neighbors) for part in found[:3]]
+        return Neighbors(*kept, *found[3:])
 
     @staticmethod
     def _check_n_neighbors(n_neighbors: Any, most: int) -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from modernnca.ensemble.ensemble import Ensemble, Neighbors
+from modernnca.ensemble.ensemble import Ensemble
+from modernnca.ensemble.neighbors import Neighbors
 from modernnca.ensemble.preparation import Preparation
 from modernnca.evidence.explanation import Explanation
 from modernnca.table.raw_examples import RawExamples

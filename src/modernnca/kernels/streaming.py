@@ -238,7 +238,7 @@ def _vote_of_tile(
 ) -> Votes:
     """The vote of some keys for a few prepared queries (b, D)."""
     # Powers of two take half as long as those of e: distances in units of ln 2.
-    u = _distances(query, keys, part, exact)  # (b, m)
+    u = tile_distances(query, keys, part, exact=exact)  # (b, m)
     u.mul_(1 / (temperature * LN2))
     if mask is not None:
         u.masked_fill_(mask, _FAR)
@@ -256,7 +256,9 @@ def _vote_of_tile(
     return Votes(mean, total.log() - nearest * LN2)
 
 
-def _distances(query: Tensor, keys: PreparedKeys, part: slice, exact: bool) -> Tensor:
+def tile_distances(
+    query: Tensor, keys: PreparedKeys, part: slice, *, exact: bool
+) -> Tensor:
     """Distances (b, m) of prepared queries to some of the keys."""
     points, geometry = keys.keys[part], keys.geometry
     if not geometry.norms:

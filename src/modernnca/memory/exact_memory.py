@@ -1,7 +1,7 @@
 """The exact memory: every row votes, in chunks; the reference for other memories."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -14,8 +14,11 @@ from modernnca.kernels.streaming import (
     prepare_keys,
     stream_vote,
     stream_votes,
+    tile_distances,
 )
-from modernnca.memory.memory import Memory, Pairs
+from modernnca.memory.memory import Memory, PairReader, Pairs, reader_of
+
+_MIN_LOG_SHARE = -40.0  # of smaller ones, the squares would be denormal, which is slow
 
 
 class ExactMemory:
@@ -98,6 +101,70 @@ class ExactMemory:
         if mask is not None:
             distances = distances.masked_fill(mask, torch.inf)
         return Pairs(distances.to(query), scores.softmax(1).to(query))
+
+    def reader(self, query: Tensor, origin: Origin | None = None) -> PairReader:
+        """Pairs of queries (B, D) and some rows at a time, and the vote of all rows.
+
+        Hard k-NN has to see all distances at once: then pass few queries.
+        """
+        votes, own = self.vote(query, origin), self.origin
+        if self.rule.n_neighbors is not None:
+            return reader_of(self.pairs(query, origin), votes)
+        if origin is not None and own is not None:
+            origin = origin.within_reach(own)
+            origin = origin if origin.masks(own) else None
+        distances_to = self._distances_of(query)
+
+        def tile(part: slice) -> Pairs:
+            mask = None
+            if origin is not None and own is not None:
+                mask = origin.mask(own.take(part))
+            weights = None if self.log_weights is None else self.log_weights[part]
+            return self._pairs_of(distances_to(part), weights, mask, votes)
+
+        def chosen(rows: Tensor) -> Pairs:
+            # In float64, or rounding would depend on which rows are chosen together.
+            wide = query.dtype if query.device.type == "mps" else torch.float64
+            keys = self.keys[rows].to(wide)  # (B, K, D)
+            distances = self.rule.distance(query[:, None].to(wide), keys)[:, 0]
+            distances = distances.to(query.dtype)
+            mask = None
+            if origin is not None and own is not None:
+                masks = [
+                    origin.take(slice(b, b + 1)).mask(own.take(rows[b]))
+                    for b in range(len(rows))
+                ]
+                mask = torch.cat([each for each in masks if each is not None])
+            weights = None if self.log_weights is None else self.log_weights[rows]
+            return self._pairs_of(distances, weights, mask, votes)
+
+        return PairReader(votes, tile, chosen)
+
+    def _distances_of(self, query: Tensor) -> Callable[[slice], Tensor]:
+        """The distances (B, m) of queries to some of the rows."""
+        prepared = self._prepared
+        if prepared is None:
+            return lambda part: self.rule.distance(query, self.keys[part])
+        ready = prepared.geometry.prepare(query, prepared.center)
+        return lambda part: tile_distances(ready, prepared, part, exact=True)
+
+    def _pairs_of(
+        self,
+        distances: Tensor,
+        log_weights: Tensor | None,
+        mask: Tensor | None,
+        votes: Votes,
+    ) -> Pairs:
+        """Distances and shares, given the vote of all rows."""
+        scores = self.rule.kernel(distances / self.rule.temperature)
+        if log_weights is not None:
+            scores = scores + log_weights
+        scores = scores.to(votes.log_weight.dtype).sub_(votes.log_weight)
+        shares = scores.clamp_min_(_MIN_LOG_SHARE).exp_()
+        if mask is not None:
+            distances = distances.masked_fill(mask, torch.inf)
+            shares = shares.masked_fill(mask, 0.0)
+        return Pairs(distances, shares)
 
 
 def vote_together(

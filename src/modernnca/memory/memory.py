@@ -1,5 +1,6 @@
 """The contract of a memory: remembered rows that vote."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from torch import Tensor
@@ -13,6 +14,23 @@ class Pairs(NamedTuple):
 
     distances: Tensor  # (B, M) in the embedding; infinite where a row must not vote
     shares: Tensor  # (B, M) of the vote; each row adds up to 1
+
+
+class PairReader(NamedTuple):
+    """Remembered rows as seen from some queries (B), a few rows at a time."""
+
+    votes: Votes  # of all rows
+    tile: Callable[[slice], Pairs]  # of some rows m, the same for all queries: (B, m)
+    chosen: Callable[[Tensor], Pairs]  # of the rows (B, K) of each query: (B, K)
+
+
+def reader_of(pairs: Pairs, votes: Votes) -> PairReader:
+    """A reader of pairs that are in memory."""
+    return PairReader(
+        votes,
+        lambda part: Pairs(*(each[:, part] for each in pairs)),
+        lambda rows: Pairs(*(each.gather(1, rows) for each in pairs)),
+    )
 
 
 class Memory(Protocol):
@@ -31,3 +49,6 @@ class Memory(Protocol):
 
     def pairs(self, query: Tensor, origin: Origin | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""
+
+    def reader(self, query: Tensor, origin: Origin | None = None) -> PairReader:
+        """The same, some rows at a time, and the vote."""
