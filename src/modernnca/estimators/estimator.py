@@ -433,10 +433,8 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         distances, indices = found.distances, self.rows_.index[found.rows]
         return (distances, indices) if return_distance else indices
 
-    def _neighbors(
-        self, X: Any, n_neighbors: int, *, by: str, groups: Any = None
-    ) -> Neighbors:
-        queries = self._read_queries(X, groups)
+    def _neighbors(self, X: Any, n_neighbors: int, *, by: str) -> Neighbors:
+        queries = self._read_queries(X)
         self._check_n_neighbors(n_neighbors, len(self.rows_.index))
         return self.ensemble_.neighbors(queries, n_neighbors, by=by)
 
@@ -473,6 +471,10 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
 
     def _read_queries(self, X: Any, groups: Any = None) -> Rows:
         """Check and encode rows to predict, and their groups if they are given."""
+        return self._encode_queries(self._read_table(X), groups)
+
+    def _read_table(self, X: Any) -> RawTable:
+        """Check rows to predict, and read them as the columns of `fit`."""
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
         table = read_table(X, only=None if names is None else set(names))
@@ -487,7 +489,10 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             self.preparation_.times.check(table)
         read = conform(table, self.preparation_.preprocessor.schema_)
         for text in query_warnings(table.ignored, read):
-            warnings.warn(text, DataConversionWarning, stacklevel=4)
+            warnings.warn(text, DataConversionWarning, stacklevel=5)
+        return read
+
+    def _encode_queries(self, read: RawTable, groups: Any) -> Rows:
         rows = self._encode(read)
         if groups is None:
             return rows
