@@ -45,10 +45,12 @@ def untrained(distance, encoding, embedding, n_blocks):
 def pairs_of(member, train):
     """Each query with each remembered row; the first query is the first row."""
     query = make_rows(4, seed=2)
-    query = type(query)(*[
-        None if part is None else torch.cat([mine[:1], part])
-        for part, mine in zip(query, train.rows, strict=True)
-    ])
+    query = type(query)(
+        *[
+            None if part is None else torch.cat([mine[:1], part])
+            for part, mine in zip(query, train.rows, strict=True)
+        ]
+    )
     one = torch.arange(5).repeat_interleave(N)
     other = torch.arange(N).repeat(5)
     found = split_distances(member, query.take(one), train.rows.take(other), other)
@@ -68,7 +70,7 @@ def test_parts_add_up_to_the_distance(distance, encoding, embedding):
     )
     scale = (found.distances - found.offsets).abs().mean()
     exact = embedding[0] == "linear" and distance != "cosine"
-    assert found.missed.abs().mean() < (1e-5 if exact else 0.03) * scale
+    assert found.missed.abs().mean() < (1e-5 if exact else 0.05) * scale
     assert found.parts[0].abs().max() < 1e-4 * scale  # a row and itself
 
 
@@ -143,5 +145,3 @@ def test_a_member_of_your_own_is_split_by_exchange(monkeypatch):
     assert isinstance(member, EmbeddingMember)
     same = rows.codes == train.rows.codes[:7]
     assert not found.parts[:, 4:][same].any()
-
-

@@ -7,7 +7,7 @@ from modernnca.core.rows import Rows
 from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.preparation import Preparation
 from modernnca.evidence.explainer import Explainer
-from modernnca.evidence.explanation import Explanation, explain
+from modernnca.evidence.explanation import explain
 from modernnca.table.raw_examples import RawExamples
 from modernnca.table.read import RawTable
 

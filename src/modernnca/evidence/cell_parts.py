@@ -31,7 +31,7 @@ from modernnca.ensemble.forest_member import ForestMember
 from modernnca.ensemble.member import Member
 from modernnca.ensemble.network_member import NetworkMember
 
-N_STEPS = 16  # of the quadrature; tests hold what it misses to a few percent
+N_STEPS = 32  # of the quadrature; tests hold what it misses to a few percent
 _TINY = 1e-300
 
 Between = Callable[[Tensor, Tensor], Tensor]  # points (N, D) to what is split, (N,)

@@ -3,7 +3,7 @@
 Shapes: B queries, K neighbors, P columns of the table given to `fit`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -119,11 +119,14 @@ class Explanation:
 
         return plot_query(self, query, ax=ax)
 
-    def to_html(self, *, n_queries: int = 10) -> str:
-        """A self-contained HTML page of the first queries."""
+    def to_html(self, *, n_queries: int = 10, rows: Sequence[int] | None = None) -> str:
+        """A self-contained HTML page of the first queries.
+
+        `rows` are their numbers in a larger table; None: as they were given.
+        """
         from modernnca.evidence.explanation_page import page_of
 
-        return page_of(self, n_queries)
+        return page_of(self, n_queries, rows)
 
     def _repr_html_(self) -> str:
         from modernnca.evidence.explanation_page import section_of

@@ -10,6 +10,7 @@ from modernnca.evidence.cell_texts import shorten, show_cell
 from modernnca.evidence.explanation import Explanation
 
 _N_COLUMNS = 6  # that are shown of a query or a neighbor
+_ROUNDING = 1e-4  # of the largest distance: a part below it is shown as zero
 _STYLE = """
 .mnca{--ink:#1d2430;--soft:#5a6576;--line:#d9dee6;--card:#fff;--bar:#2f6fb3;
 --track:#e8ecf2;--other:#b3541e;color:var(--ink);font:15px/1.45 system-ui,sans-serif;
@@ -26,8 +27,8 @@ padding:.8rem 1rem;margin:0 0 1rem}
 .mnca .row{display:inline-grid;width:calc(100% - 1.2rem);vertical-align:middle;
 grid-template-columns:minmax(4.5rem,2fr) 3.4rem minmax(4rem,2fr) minmax(5rem,1.2fr);
 gap:.2rem .6rem;align-items:center}
-.mnca .cell{display:grid;grid-template-columns:minmax(5rem,1.3fr) minmax(6rem,2fr) 3.2rem;
-gap:.6rem;align-items:center;padding:.12rem 0}
+.mnca .cell{display:grid;gap:.6rem;align-items:center;padding:.12rem 0;
+grid-template-columns:minmax(5rem,1.3fr) minmax(6rem,2fr) 3.4rem}
 .mnca .track{background:var(--track);border-radius:4px;height:.6rem;overflow:hidden}
 .mnca .fill{background:var(--bar);height:100%;border-radius:4px}
 .mnca .other .fill{background:var(--other)}
@@ -47,26 +48,31 @@ _PAGE = """<!doctype html>
 """
 
 
-def page_of(explanation: Explanation, n_queries: int) -> str:
-    """A page of its own."""
-    return _PAGE % section_of(explanation, n_queries=n_queries)
+def page_of(
+    explanation: Explanation, n_queries: int, rows: Sequence[int] | None = None
+) -> str:
+    """A page of its own; `rows` are the numbers of the queries in their table."""
+    return _PAGE % section_of(explanation, n_queries=n_queries, rows=rows)
 
 
-def section_of(explanation: Explanation, *, n_queries: int) -> str:
+def section_of(
+    explanation: Explanation, *, n_queries: int, rows: Sequence[int] | None = None
+) -> str:
     """The first queries, as a part of a page."""
     n_shown = min(n_queries, len(explanation))
-    parts = [_query(explanation, number) for number in range(n_shown)]
+    names = range(n_shown) if rows is None else rows
+    parts = [_query(explanation, number, names[number]) for number in range(n_shown)]
     left = len(explanation) - n_shown
     more = f"<p>{left:,} more queries: see to_frame().</p>" if left else ""
     return f'<div class="mnca"><style>{_STYLE}</style>{"".join(parts)}{more}</div>'
 
 
-def _query(explanation: Explanation, number: int) -> str:
+def _query(explanation: Explanation, number: int, row: int) -> str:
     shares, rest = explanation.shares[number], explanation.rest[number]
     n_neighbors, effective = len(shares), explanation.n_effective[number]
     predicted = escape(show_cell(explanation.prediction[number]))
     return (
-        f"<section><h2>Row {number} of the table: {predicted}</h2>"
+        f"<section><h2>Row {row} of the table: {predicted}</h2>"
         f"<p>The {n_neighbors:,} remembered rows below have {1 - rest:.0%} of the "
         f"vote. It is as concentrated as a vote of {effective:,.1f} equal rows.</p>"
         f"{_importances(explanation, number)}{_neighbors(explanation, number)}"
@@ -116,11 +122,13 @@ def _neighbors(explanation: Explanation, number: int) -> str:
             f'<span class="num">{distance:.3g}</span>'
         )
         inner = _pair(
-            explanation, number, explanation.indices[number, place],
+            explanation,
+            number,
+            explanation.indices[number, place],
             explanation.columns[number, place] if explanation.has_rows else None,
         )
         lines.append(
-            f'<details{" open" if not lines else ""}><summary>'
+            f"<details{' open' if not lines else ''}><summary>"
             f'<span class="row">{summary}</span></summary>{inner}</details>'
         )
     return f"<h3>Neighbors</h3>{head}{''.join(lines)}"
@@ -135,13 +143,15 @@ def _counterfactuals(explanation: Explanation, number: int) -> str:
             continue
         parts = found.columns[number, place]
         differs = np.flatnonzero(found.differs[number, place])
-        names = [explanation.column_names[j] for j in differs[np.argsort(-parts[differs])]]
+        names = [
+            explanation.column_names[j] for j in differs[np.argsort(-parts[differs])]
+        ]
         shown = ", ".join(map(shorten, names[:3])) + (", ..." if len(names) > 3 else "")
+        target, distance = found.targets[number, place], found.distances[number, place]
         lines.append(
-            f'<details class="other"><summary>{_text(found.targets[number, place])}, at '
-            f"the distance {found.distances[number, place]:.3g}; differs in "
-            f"{escape(shown)}</summary>{_pair(explanation, number, index, parts)}"
-            "</details>"
+            f'<details class="other"><summary>{_text(target)}, at the distance '
+            f"{distance:.3g}; differs in {escape(shown)}</summary>"
+            f"{_pair(explanation, number, index, parts)}</details>"
         )
     if not lines:
         return "<h3>Nearest rows that disagree</h3><p>None does.</p>"
@@ -156,7 +166,10 @@ def _pair(
     if parts is None:
         return f'<div class="inner">{title}</div>'
     cells, lines = explanation.values(np.array([index])), []
-    largest = max(float(np.abs(parts).max()), 1e-300)
+    known = np.abs(explanation.distances[number])
+    rounding = _ROUNDING * float(np.max(known, where=np.isfinite(known), initial=0.0))
+    largest = max(float(np.abs(parts).max()), rounding, 1e-300)
+    parts = np.where(np.abs(parts) > rounding, parts, 0.0)
     for place in _largest(np.abs(parts)):
         name = explanation.column_names[place]
         own, other = explanation.queries[name][number], cells[name][0]

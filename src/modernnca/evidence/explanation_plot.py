@@ -64,12 +64,13 @@ def plot_query(explanation: Explanation, query: int, *, ax: Any = None) -> Any:
 def _parts(
     explanation: Explanation, query: int, shown: np.ndarray
 ) -> tuple[np.ndarray, list[str]]:
-    """The share of each column in each distance, and the names; the last is the rest."""
+    """The share of each column in each distance, and their names."""
     if not explanation.has_rows:
         return np.ones((len(shown), 1)), [""]
     sizes = np.abs(explanation.columns[query, shown])
     total = sizes.sum(1, keepdims=True)
-    sizes = np.where(total > 0, sizes / np.where(total > 0, total, 1.0), 0.0)
+    some = total > 1e-4 * total.max(initial=0.0)  # else there is only rounding
+    sizes = np.where(some, sizes / np.where(some, total, 1.0), 0.0)
     order = np.argsort(-sizes.mean(0), kind="stable")
     first, others = order[:_N_COLUMNS], order[_N_COLUMNS:]
     names = [explanation.column_names[place] for place in first]
