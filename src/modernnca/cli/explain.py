@@ -79,8 +79,8 @@ def explain(
         write_table(pa.Table.from_pandas(frame, preserve_index=False), out)
         typer.echo(f"Wrote {len(frame):,} neighbors to {out}.", err=True)
     if html is not None:
-        with writing(html), written_whole(html) as file:
-            file.write(found.to_html(n_queries=len(places), rows=places).encode())
+        with writing(html), written_whole(html) as page:
+            page.write(found.to_html(n_queries=len(places), rows=places).encode())
         typer.echo(f"Wrote {len(places):,} explanations to {html}.", err=True)
     if out is None and html is None:
         for number, place in enumerate(places):
@@ -170,7 +170,7 @@ def _gained(found: Explanation, number: int) -> np.ndarray:
 
 
 def _counterfactuals(found: Explanation, number: int) -> Table:
-    table, others = _new_table("row", "target", "distance", "differs in"), None
+    table = _new_table("row", "target", "distance", "differs in")
     others = found.counterfactuals
     for place, index in enumerate(others.indices[number]):
         if index < 0:

@@ -52,8 +52,12 @@ class Origin(NamedTuple):
 
     def masks(self, keys: "Origin") -> bool:
         """Whether any key is masked for any of these queries."""
-        timed = self.time is not None and keys.time is not None
-        if timed and len(self.time) and bool((keys.time > self.time.min()).any()):
+        if (
+            self.time is not None
+            and keys.time is not None
+            and len(self.time)
+            and bool((keys.time > self.time.min()).any())
+        ):
             return True
         if self.group is None or keys.group is None:
             return False

@@ -31,7 +31,8 @@ class Neighbors(NamedTuple):
     rows: np.ndarray  # (B, N) numbers of remembered rows
     distances: np.ndarray  # (B, N) the mean over the members, by their weights
     shares: np.ndarray  # (B, N) of the vote, out of 1 over all remembered rows
-    n_effective: np.ndarray  # (B,) so many rows of equal shares would say as much
+    # (B,) so many rows of equal shares would be as concentrated; NaN by distance
+    n_effective: np.ndarray
     votes: np.ndarray  # (B, V) the combined vote
 
 
@@ -127,14 +128,15 @@ def _of_some(
     """Rows, distances and shares (b, N), and effective numbers (b,), of few queries."""
     n_queries, device = len(seen.of_share[0]), seen.of_share[0].device
     n_pairs = (_TILE_OF_CPU if device.type == "cpu" else _TILE)[1]
-    nearest, order, shares = by == "distance", None, None
+    nearest, order = by == "distance", None
     rows = torch.empty(n_queries, 0, dtype=torch.long, device=device)
-    total, squared = 0.0, 0.0
+    total = torch.zeros(n_queries, dtype=seen.of_share[0].dtype, device=device)
+    squared = torch.zeros_like(total)
     for part in chunks(n_rows, 1, max(1, n_pairs // max(1, n_queries))):
         if nearest:
-            values = seen.distances(lambda reader, part=part: reader.tile(part))
+            values = seen.distances(partial(_tile, part=part))
         else:
-            values = seen.shares(lambda reader, part=part: reader.tile(part))
+            values = seen.shares(partial(_tile, part=part))
             total = total + values.sum(1)
             squared = squared + torch.linalg.vecdot(values, values)
             values.neg_()
@@ -157,7 +159,8 @@ def _of_some(
     if not nearest:
         turn = turn.gather(1, (-shares.gather(1, turn)).argsort(dim=1, stable=True))
     found_rows = [each.gather(1, turn) for each in (rows, distances, shares)]
-    n_effective = shares.new_full((n_queries,), torch.nan)
-    if isinstance(total, Tensor):
-        n_effective = total.square() / squared
-    return [*found_rows, n_effective]
+    return [*found_rows, total.square() / squared]  # NaN if shares were not added up
+
+
+def _tile(reader: PairReader, *, part: slice) -> Pairs:
+    return reader.tile(part)

@@ -453,7 +453,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         own = found.rows == order[:, None]
         own[~own.any(1), -1] = True
         kept = [part[~own].reshape(len(order), n_neighbors) for part in found[:3]]
-        return Neighbors(*kept, *found[3:])
+        return Neighbors(kept[0], kept[1], kept[2], found.n_effective, found.votes)
 
     @staticmethod
     def _check_n_neighbors(n_neighbors: Any, most: int) -> None:

@@ -209,11 +209,13 @@ def _split_by_exchange(
         if given is None:
             return None
         parts = []
-        for place, name in enumerate(("numbers", "plain", "codes")):
-            for cell in range(one[place].shape[1]):
-                changed = one[place].clone()
-                changed[:, cell] = other[place][:, cell]
+        for name in ("numbers", "plain", "codes"):
+            own, theirs = getattr(one, name), getattr(other, name)
+            for cell in range(own.shape[1]):
+                changed = own.clone()
+                changed[:, cell] = theirs[:, cell]
                 nearer = distances_of(one._replace(**{name: changed}))
+                assert nearer is not None
                 parts.append((given - nearer).clamp_min(0).double())
         stacked = torch.stack(parts, 1)
         distances = given.double()

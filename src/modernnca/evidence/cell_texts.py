@@ -29,6 +29,7 @@ def show_cell(cell: Any) -> str:
     if isinstance(cell, np.datetime64):
         return str(cell.astype("datetime64[s]")).removesuffix("T00:00:00")
     if isinstance(cell, float | np.floating):
-        whole = float(cell).is_integer() and abs(cell) < 1e15
-        return f"{cell:.0f}" if whole else f"{cell:.4g}"
+        number = float(cell)
+        whole = number.is_integer() and abs(number) < 1e15
+        return f"{number:.0f}" if whole else f"{number:.4g}"
     return shorten(str(cell))

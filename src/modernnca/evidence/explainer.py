@@ -112,7 +112,7 @@ class Explainer:
                 continue
             parts = found.parts @ of_column.to(found.parts)
             # What belongs to no cell is shared by all columns that are used.
-            parts = parts + found.offsets[:, None] * (used / max(1, used.sum()))
+            parts = parts + found.offsets[:, None] * (used / used.sum().clamp_min(1))
             total = own * parts if total is None else total + own * parts
             weight += own
         assert total is not None

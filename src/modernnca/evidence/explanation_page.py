@@ -111,7 +111,8 @@ def _neighbors(explanation: Explanation, number: int) -> str:
         '<div class="row head"><span>share of the vote</span><span></span>'
         '<span>target</span><span class="num">distance</span></div>'
     )
-    lines, largest = [], max(float(explanation.shares[number].max()), 1e-300)
+    lines: list[str] = []
+    largest = max(float(explanation.shares[number].max()), 1e-300)
     for place, share in enumerate(explanation.shares[number]):
         distance = explanation.distances[number, place]
         if not np.isfinite(distance):
@@ -137,7 +138,8 @@ def _neighbors(explanation: Explanation, number: int) -> str:
 def _counterfactuals(explanation: Explanation, number: int) -> str:
     if not explanation.has_rows:
         return ""
-    found, lines = explanation.counterfactuals, []
+    found = explanation.counterfactuals
+    lines: list[str] = []
     for place, index in enumerate(found.indices[number]):
         if index < 0:
             continue
@@ -165,7 +167,8 @@ def _pair(
     title = f'<p class="value">row {index} of the training table</p>'
     if parts is None:
         return f'<div class="inner">{title}</div>'
-    cells, lines = explanation.values(np.array([index])), []
+    cells = explanation.values(np.array([index]))
+    lines: list[str] = []
     known = np.abs(explanation.distances[number])
     rounding = _ROUNDING * float(np.max(known, where=np.isfinite(known), initial=0.0))
     largest = max(float(np.abs(parts).max()), rounding, 1e-300)

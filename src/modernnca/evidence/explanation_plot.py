@@ -46,10 +46,9 @@ def plot_query(explanation: Explanation, query: int, *, ax: Any = None) -> Any:
     places = np.arange(len(shown))
     parts, names = _parts(explanation, query, shown)
     left = np.zeros(len(shown))
-    colors = plt.get_cmap("tab10").colors
     for place, name in enumerate(names):
         width = shares * parts[:, place]
-        color = "0.7" if name == "other columns" else colors[place]
+        color = "0.7" if name == "other columns" else f"C{place}"
         ax.barh(places, width, left=left, label=shorten(name, 24), color=color)
         left += width
     ax.set_yticks(places, labels)
