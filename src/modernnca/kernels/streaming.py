@@ -265,8 +265,14 @@ def tile_distances(
         return (query @ points.T).neg_()
     norms = query.square().sum(1, keepdim=True)  # (b, 1)
     squared = torch.addmm(keys.norms[part], query, points.T, alpha=-2).add_(norms)
-    # One pass in the cache tells whether any pair may have lost digits.
-    if exact and squared.amin() < (norms.max() + keys.norms[part].max()) * 2**-10:
-        recompute_near_pairs(squared, norms + keys.norms[part], query, points)
+    if exact:
+        # One pass in the cache tells of which queries a pair may have lost digits.
+        of_keys = keys.norms[part]
+        least = squared.amin(1, keepdim=True)
+        near = (least < (norms + of_keys.max()) * 2**-10)[:, 0].nonzero()[:, 0]
+        if len(near):
+            some = squared[near]
+            recompute_near_pairs(some, norms[near] + of_keys, query[near], points)
+            squared[near] = some
     squared.clamp_min_(0)
     return squared.sqrt_() if geometry.root else squared
