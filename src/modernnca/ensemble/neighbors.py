@@ -106,12 +106,12 @@ def _read(
     stacked = torch.stack([each.mean for each in votes]).double().cpu().numpy()
     weights = torch.from_numpy(combine.weights_for(stacked)).to(votes[0].mean)
     kept = [place for place, reader in enumerate(readers) if reader is not None]
-    if not kept:
-        raise ValueError("No member of this model votes by rows.")
     total = sum(combine.weights[place] for place in kept)
+    if not total:
+        raise ValueError("No member of this model votes by rows.")
     seen = _Members(
         [reader for reader in readers if reader is not None],
-        [combine.weights[place] / max(total, 1e-300) for place in kept],
+        [combine.weights[place] / total for place in kept],
         [weights[place, :, None] for place in kept],
     )
     return seen, combine(stacked)
