@@ -6,6 +6,7 @@ import torch
 
 import modernnca
 from modernnca.core.distances import DISTANCES
+from modernnca.core.origin import Origin
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule
 from modernnca.ensemble.cooling import (
@@ -100,14 +101,14 @@ def test_the_votes_at_a_factor_are_those_of_a_memory_at_that_temperature(timed):
     none = torch.zeros(40, 0)
     rows = Rows(none, none, none.long(), when)
     train = Examples(rows, values, values, torch.rand(40, generator=generator) + 0.5)
-    time = torch.arange(7) * 5 + 3 if timed else None
+    origin = Origin(torch.arange(7) * 5 + 3) if timed else None
     rule = Rule(DISTANCES["euclidean"], torch.tensor(0.7))
-    found = votes_at_factors(query, keys, train, rule, time)
+    found = votes_at_factors(query, keys, train, rule, origin)
     for place, votes in enumerate(found):
         cooled = rule._replace(temperature=rule.temperature * 2 ** (-place / 4))
-        weights = {"log_weights": train.log_weights, "time": when}
+        weights = {"log_weights": train.log_weights, "origin": rows.origin}
         memory = ExactMemory(keys, values, cooled, **weights)
-        expected = memory.vote(query, time).mean.double().numpy()
+        expected = memory.vote(query, origin).mean.double().numpy()
         np.testing.assert_allclose(votes, expected, rtol=1e-4, atol=1e-5)
 
 

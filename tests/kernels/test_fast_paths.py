@@ -9,6 +9,7 @@ from torch.nn.functional import one_hot
 from modernnca.core.distances import DISTANCES, euclidean, manhattan
 from modernnca.core.losses import LOSSES, log_loss, missed_probability, squared_error
 from modernnca.core.network import InputShape, Network, NetworkConfig, embed_rows
+from modernnca.core.origin import Origin
 from modernnca.core.row_sum import sum_rows
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule, exponential, soft_vote, student
@@ -309,16 +310,33 @@ def test_streamed_votes_of_past_rows_equal_the_plain_ones(distance):
     values = one_hot(torch.arange(9000) % 4, 4).double()
     # For early queries, all keys of the first tile are later.
     key_time, query_time = torch.arange(9000).flip(0) // 7, torch.arange(303) * 4
-    prepared = prepare_keys(keys, values, GEOMETRIES[distance], None, key_time)
-    votes = stream_vote(query, prepared, temperature=0.5, time=query_time)
+    origins = {"query_origin": Origin(query_time), "key_origin": Origin(key_time)}
+    prepared = prepare_keys(keys, values, GEOMETRIES[distance], None)
+    votes = stream_vote(query, prepared, temperature=0.5, **origins)
     later = key_time > query_time[:, None]
     expected = soft_vote(query, keys, values, rule=Rule(distance, 0.5), mask=later)
     close(votes.mean, expected.mean, 1e-9)
     torch.testing.assert_close(votes.log_weight, expected.log_weight)
     values[key_time > 8] += 1000  # no later label reaches the queries at 0, 4 and 8
-    prepared = prepare_keys(keys, values, GEOMETRIES[distance], None, key_time)
-    again = stream_vote(query, prepared, temperature=0.5, time=query_time)
+    prepared = prepare_keys(keys, values, GEOMETRIES[distance], None)
+    again = stream_vote(query, prepared, temperature=0.5, **origins)
     assert torch.equal(again.mean[:3], votes.mean[:3])
+
+
+@pytest.mark.parametrize("distance", GEOMETRIES, ids=lambda d: d.__name__)
+def test_streamed_votes_without_the_own_group_equal_the_plain_ones(distance):
+    keys = new_points(5000, 5, torch.float64)
+    query = torch.cat([keys[:3], new_points(30, 5, torch.float64, shift=0.3)])
+    values = one_hot(torch.arange(5000) % 4, 4).double()
+    group = torch.arange(5000) // 1500  # whole tiles are masked
+    own = torch.tensor([0, 1, 2, 3, -1, 9] * 6)[:33]
+    origins = {"query_origin": Origin(group=own), "key_origin": Origin(group=group)}
+    prepared = prepare_keys(keys, values, GEOMETRIES[distance], None)
+    votes = stream_vote(query, prepared, temperature=0.5, **origins)
+    mask = group == own[:, None]
+    expected = soft_vote(query, keys, values, rule=Rule(distance, 0.5), mask=mask)
+    close(votes.mean, expected.mean, 1e-9)
+    torch.testing.assert_close(votes.log_weight, expected.log_weight)
 
 
 # -------------------------------------------------------------- the learner

@@ -5,7 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modernnca.table.split import VALIDATION_SPLITS, hold_out, hold_out_late
+from modernnca.table.split import (
+    VALIDATION_SPLITS,
+    hold_out,
+    hold_out_groups,
+    hold_out_late,
+)
 
 
 def rows(n_rows, fraction, classes=None, seed=0):
@@ -134,3 +139,44 @@ def test_by_time_no_row_is_lost_and_every_class_stays_in_training(
 def test_impossible_fractions_are_refused_by_time_too():
     with pytest.raises(ValueError, match="rows to hold out is 1"):
         late(np.arange(20), fraction=1)
+
+
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("n_groups", [3, 10, 60])
+def test_no_group_is_torn_apart(timed, n_groups):
+    rng = np.random.RandomState(0)
+    groups = rng.randint(-1, n_groups, 200)
+    classes = rng.randint(0, 3, 200)
+    train, valid = hold_out_groups(
+        groups,
+        fraction=0.2,
+        rng=rng,
+        classes=classes,
+        times=rng.rand(200) if timed else None,
+        n_blocks=2 if timed else 0,
+    )
+    assert sorted([*train, *valid]) == [*range(200)]
+    known = set(groups) - {-1}
+    assert not set(groups[train]) & set(groups[valid]) & known
+    assert len(valid) <= 40
+    assert len(valid) > 20 or n_groups == 3
+    assert set(classes[train]) == {0, 1, 2}
+
+
+def test_the_latest_groups_are_held_out():
+    groups = np.repeat(np.arange(10), 3)
+    times = np.repeat(np.arange(10)[::-1], 3)
+    rng = np.random.RandomState(0)
+    options = {"fraction": 0.2, "rng": rng, "classes": None, "times": times}
+    assert set(groups[hold_out_groups(groups, n_blocks=1, **options)[1]]) == {0, 1}
+    assert set(groups[hold_out_groups(groups, n_blocks=2, **options)[1]]) == {0, 5}
+
+
+def test_the_only_group_of_a_class_stays_in_training():
+    groups, classes = np.repeat(np.arange(4), 5), np.repeat([0, 0, 0, 1], 5)
+    for seed in range(5):
+        rng = np.random.RandomState(seed)
+        train, valid = hold_out_groups(groups, fraction=0.5, rng=rng, classes=classes)
+        assert set(classes[train]) == {0, 1}
+        assert len(set(groups[train])) == 2
+        assert len(valid) == 10

@@ -76,12 +76,20 @@ class CodedLinear(nn.Module):
             out = out.addmm_(x, self.weight[:, self.weight.shape[1] - x.shape[1] :].T)
         return self._add_levels(out, codes)
 
+    def known_levels(self) -> Tensor:
+        """What each level adds, (n_levels + 1, d_out); the unknown level nothing."""
+        levels = self._scaled_levels()
+        return torch.cat([levels[:-1], torch.zeros_like(levels[-1:])])
+
+    def _scaled_levels(self) -> Tensor:
+        if self.level_scale is None:
+            return self.levels
+        return self.levels * self.level_scale[:, None]
+
     def _add_levels(self, out: Tensor, codes: Tensor) -> Tensor:
         if codes.shape[1] == 0:
             return out
-        levels: Tensor = self.levels
-        if self.level_scale is not None:
-            levels = levels * self.level_scale[:, None]
+        levels = self._scaled_levels()
         return out.add_(sum_rows(levels, codes, padding_idx=len(levels) - 1))
 
 

@@ -136,10 +136,34 @@ class Network(nn.Module):
 
     def forward(self, rows: Rows) -> Tensor:
         """Embed N rows: (N, D)."""
+        return self.blocks(self.first_layer(rows))
+
+    def first_layer(self, rows: Rows) -> Tensor:
+        """The sum over what the cells of each row add, which the blocks see: (N, D)."""
         encoded = self._encode(rows.numbers)
         if rows.plain.shape[1]:
             encoded = torch.cat([encoded, rows.plain], 1)
-        return self.blocks(self.linear(encoded, rows.codes))
+        return self.linear(encoded, rows.codes)
+
+    def cell_products(self, direction: Tensor, rows: Rows) -> Tensor:
+        """The inner product of `direction` (N, D) with what each cell adds: (N, F).
+
+        The F cells of a row are its numbers, plain columns and codes, in this order.
+        Over all cells, and with that of the bias, it is the product with the first
+        layer.
+        """
+        n_numbers = rows.numbers.shape[1]
+        along = direction @ self.linear.weight  # (N, d_in)
+        encoded = self._encode(rows.numbers)
+        products = (encoded * along[:, : encoded.shape[1]]).unflatten(
+            1, (n_numbers, encoded.shape[1] // max(1, n_numbers))
+        )
+        plain = rows.plain * along[:, encoded.shape[1] :]
+        if self.linear.scale is not None:
+            plain = plain * self.linear.scale
+        levels = self.linear.known_levels()[rows.codes]  # (N, C, D)
+        of_codes = (levels * direction[:, None]).sum(2)
+        return torch.cat([products.sum(2), plain, of_codes], 1)
 
     def _encode(self, numbers: Tensor) -> Tensor:
         """Transform, scale and encode numbers (N, P)."""

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from modernnca.core.origin import Origin
+
 
 class Rows(NamedTuple):
     """The parts of an encoded table; row i of each is the same row.
@@ -18,6 +20,7 @@ class Rows(NamedTuple):
     plain: Tensor  # (N, Q) are used as they are
     codes: Tensor  # (N, C) levels of categories; see `core.embeddings.CodedLinear`
     time: Tensor | None = None  # (N,) rank in time; later rows do not vote
+    group: Tensor | None = None  # (N,) rows of a query's own group do not vote; -1 none
 
     @property
     def n_rows(self) -> int:
@@ -28,6 +31,13 @@ class Rows(NamedTuple):
     def device(self) -> torch.device:
         """Where the tensors are."""
         return self.codes.device
+
+    @property
+    def origin(self) -> Origin | None:
+        """Time and group, if the rows have any."""
+        if self.time is None and self.group is None:
+            return None
+        return Origin(self.time, self.group)
 
     def take(self, index: Tensor | slice) -> "Rows":
         """The rows at `index`, in that order."""

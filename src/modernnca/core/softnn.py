@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.distances import Distance
+from modernnca.core.origin import Origin, extend_mask
 
 Kernel = Callable[[Tensor], Tensor]
 
@@ -122,25 +123,6 @@ def soft_vote(
     return Votes(mean.to(values.dtype), log_weight.to(values.dtype))
 
 
-def mask_future(
-    mask: Tensor | None, query_time: Tensor, key_time: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Extend `mask` (B, M) by the keys that are later (M,) than a query (B,).
-
-    A query earlier than all keys sees the earliest. A query that no key would be left
-    for keeps the mask it had; the second result (B,) tells which ones these are.
-
-    >>> mask_future(None, torch.tensor([0, 2]), torch.tensor([1, 2, 3]))[0]
-    tensor([[False,  True,  True],
-            [False, False,  True]])
-    """
-    later = key_time > query_time.clamp_min(key_time.min())[:, None]  # (B, M)
-    if mask is None:
-        mask = torch.zeros_like(later)
-    alone = (later | mask).all(1)
-    return mask | (later & ~alone[:, None]), alone
-
-
 def chunks(n_queries: int, n_keys: int, n_pairs: int) -> list[slice]:
     """Cut the queries so that at most `n_pairs` (query, key) pairs are held at a time.
 
@@ -160,8 +142,8 @@ def vote_in_chunks(
     rule: Rule,
     log_weights: Tensor | None = None,
     own: Tensor | None = None,
-    query_time: Tensor | None = None,
-    key_time: Tensor | None = None,
+    query_origin: Origin | None = None,
+    key_origin: Origin | None = None,
     n_pairs: int = 2**24,
 ) -> Votes:
     """`soft_vote` for many queries, in bounded memory.
@@ -169,15 +151,17 @@ def vote_in_chunks(
     Args:
         own: (B,) for each query the index of the key that is the query itself and must
             not vote, for leave-one-out votes.
-        query_time, key_time: (B,) and (M,); later keys do not vote, see `mask_future`.
+        query_origin, key_origin: of B and M rows; see `core.origin`.
     """
     parts = []
+    if query_origin is not None and key_origin is not None:
+        query_origin = query_origin.within_reach(key_origin)
     for chunk in chunks(len(query), len(keys), n_pairs):
         mask = None
         if own is not None:
             mask = own[chunk, None] == torch.arange(len(keys), device=own.device)
-        if query_time is not None and key_time is not None:
-            mask = mask_future(mask, query_time[chunk], key_time)[0]
+        origin = None if query_origin is None else query_origin.take(chunk)
+        mask = extend_mask(mask, origin, key_origin)[0]
         parts.append(
             soft_vote(
                 query[chunk],

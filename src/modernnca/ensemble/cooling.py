@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from modernnca.core.origin import Origin
 from modernnca.core.rows import Examples
-from modernnca.core.softnn import Rule, chunks, mask_future
+from modernnca.core.softnn import Rule, chunks
 from modernnca.table.evaluation import Evaluator
 
 _STEP, N_FACTORS = 2**-0.25, 14  # down to a tenth
@@ -28,22 +29,25 @@ def n_cooling_queries(n_rows: int) -> int:
 
 
 def votes_at_factors(
-    query: Tensor, keys: Tensor, train: Examples, rule: Rule, time: Tensor | None
+    query: Tensor, keys: Tensor, train: Examples, rule: Rule, origin: Origin | None
 ) -> list[np.ndarray]:
     """The votes (B, V) at each factor of the temperature; distances are found once.
 
     Args:
         query: (B, D) embedded validation rows.
         keys: (M, D) embedded rows of `train`, which vote.
-        time: (B,) ranks in time of the queries; later rows do not vote.
+        origin: of the queries; see `core.origin`.
     """
     found: list[list[Tensor]] = [[] for _ in range(N_FACTORS)]
     values = train.values.T.contiguous()  # (V, M): fast products
+    own = train.rows.origin
+    if own is not None and origin is not None:
+        origin = origin.within_reach(own)
     for some in chunks(len(query), len(keys), _N_AT_ONCE):
         distances = rule.distance(query[some], keys)
         mask = None
-        if train.rows.time is not None and time is not None:
-            mask = mask_future(None, time[some], train.rows.time)[0]
+        if own is not None and origin is not None:
+            mask = origin.take(some).mask(own)
         for place, votes in enumerate(found):
             temperature = rule.temperature * _STEP**place
             cooled = rule._replace(temperature=temperature)

@@ -11,7 +11,7 @@ from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Rule, Votes
 from modernnca.ensemble.member import Member, Remembered, State
 from modernnca.memory.exact_memory import ExactMemory
-from modernnca.memory.memory import Memory, Pairs
+from modernnca.memory.memory import Memory, PairReader, Pairs
 
 
 class EmbeddingMember(Member):
@@ -54,16 +54,20 @@ class EmbeddingMember(Member):
             remembered.values,
             self.rule(),
             log_weights=None if weights is None else weights.log(),
-            time=remembered.time,
+            origin=remembered.origin,
         )
 
     def vote(self, query: Rows) -> Votes:
         """The vote of the remembered rows."""
-        return self.memory_.vote(self.embed(query), query.time)
+        return self.memory_.vote(self.embed(query), query.origin)
 
     def pairs(self, query: Rows) -> Pairs:
         """Distances in the embedding, and shares of the vote."""
-        return self.memory_.pairs(self.embed(query), query.time)
+        return self.memory_.pairs(self.embed(query), query.origin)
+
+    def reader(self, query: Rows) -> PairReader:
+        """The same pairs, some rows at a time, and the vote."""
+        return self.memory_.reader(self.embed(query), query.origin)
 
     def state(self) -> State:
         """What embeds, and the embedded rows."""

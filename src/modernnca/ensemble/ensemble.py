@@ -1,9 +1,9 @@
 """The ensemble: members and how their votes become one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,23 +13,15 @@ from modernnca._declared import array, real, whole
 from modernnca._named import named
 from modernnca.core.network_stack import NetworkStack, can_stack
 from modernnca.core.rows import Examples, Rows
-from modernnca.core.softnn import Votes, chunks
+from modernnca.core.softnn import Votes
 from modernnca.ensemble.combine import Combiner
 from modernnca.ensemble.member import MEMBER_KINDS, Member, Remembered
+from modernnca.ensemble.neighbors import Neighbors, find_neighbors
 from modernnca.ensemble.network_member import NetworkMember
 from modernnca.memory.exact_memory import vote_together
 from modernnca.memory.memory import Pairs
 
-_N_PAIRS = 2**24  # (query, row) pairs of a member that are held at a time
 _MAX_STACKED = 16  # queries; of more, the arithmetic costs more than the calls
-
-
-class Neighbors(NamedTuple):
-    """Remembered rows for each query; see `Ensemble.neighbors`."""
-
-    rows: np.ndarray  # (B, K) numbers of remembered rows
-    distances: np.ndarray  # (B, K) the mean over the members, by their weights
-    shares: np.ndarray  # (B, K) of the vote, out of 1 over all remembered rows
 
 
 @dataclass(frozen=True)
@@ -69,7 +61,7 @@ class Ensemble:
         networks = [m for m in self.members if isinstance(m, NetworkMember)]
         embedded = list(self._stacked(query))
         memories = [network.memory_ for network in networks]
-        votes = iter(vote_together(memories, embedded, query.time))
+        votes = iter(vote_together(memories, embedded, query.origin))
         return [
             next(votes) if isinstance(member, NetworkMember) else member.vote(query)
             for member in self.members
@@ -91,21 +83,30 @@ class Ensemble:
         """The combined vote, (B, V)."""
         return self.combine(self.votes(query))
 
-    def neighbors(self, query: Rows, k: int, *, by: str) -> Neighbors:
+    def neighbors(
+        self,
+        query: Rows,
+        k: int,
+        *,
+        by: str,
+        allowed: Callable[[slice, slice], Tensor] | None = None,
+    ) -> Neighbors:
         """The k nearest remembered rows by "distance", or the k largest by "share".
 
-        Rows later than a query come last, at an infinite distance and without a share.
+        Rows later than a query, or of its group, come last, at an infinite distance and
+        without a share; so do those that `allowed`, of some queries and some rows,
+        rules out.
         """
-        n_rows, parts = len(self.remembered.values), []
-        for some in chunks(query.n_rows, n_rows * len(self.members), _N_PAIRS):
-            with torch.inference_mode():
-                distances, shares = self._pairs(query.take(some))
-            order = distances if by == "distance" else -shares
-            top = order.topk(k, largest=False).indices  # ties in any order, so:
-            top = top.gather(1, order.gather(1, top).argsort(dim=1, stable=True))
-            found = (top, distances.gather(1, top), shares.gather(1, top))
-            parts.append([part.cpu().numpy() for part in found])
-        return Neighbors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        with torch.inference_mode():
+            return find_neighbors(
+                self.members,
+                self.combine,
+                query,
+                k,
+                n_rows=len(self.remembered.values),
+                by=by,
+                allowed=allowed,
+            )
 
     def shares(self, query: Rows) -> Tensor:
         """The share of every remembered row in the vote on each query, (B, M)."""
@@ -178,4 +179,6 @@ def _remembered(state: dict[str, Any], device: torch.device) -> Remembered:
             raise ValueError("row weights are negative, or all zero.")
     if found.time is not None:
         array(found.time, "time", (n_rows,), ["int64"])
+    if found.group is not None:
+        array(found.group, "group", (n_rows,), ["int64"])
     return found

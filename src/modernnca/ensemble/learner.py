@@ -13,6 +13,7 @@ from modernnca.core.local_batches import local_order
 from modernnca.core.losses import LOSSES
 from modernnca.core.network import Network, NetworkConfig, embed_rows
 from modernnca.core.network_stack import NetworkStack
+from modernnca.core.origin import extend_mask
 from modernnca.core.rows import Examples
 from modernnca.core.samplers import (
     SAMPLERS,
@@ -21,7 +22,7 @@ from modernnca.core.samplers import (
     sample_batch,
     sample_random,
 )
-from modernnca.core.softnn import Rule, exponential, mask_future, vote_in_chunks
+from modernnca.core.softnn import Rule, exponential, vote_in_chunks
 from modernnca.kernels.fused_loss import Batch, fused_loss
 from modernnca.kernels.geometry import GEOMETRIES
 from modernnca.kernels.knot_bags import Bags, bags_supported, make_bags, sum_cells
@@ -143,7 +144,8 @@ class NeighborLearner:
         self._share_loss = loss.of_shares
         self._vote_loss = loss.classification if of_classes else loss.regression
         masked = config.masks_future_in("always")
-        self._time = train.rows.time if masked else None
+        rows = train.rows if masked else train.rows.without_time()
+        self._origin = rows.origin
         self._context = SamplingContext(
             n_rows=self.n_rows,
             classes=train.labels.argmax(1) if of_classes else None,
@@ -191,7 +193,7 @@ class NeighborLearner:
     def _is_fused(self) -> bool:
         config = self._config
         known = DISTANCES[config.distance] in GEOMETRIES and self._share_loss is None
-        soft = LOSSES[config.loss].kernel is exponential and self._time is None
+        soft = LOSSES[config.loss].kernel is exponential and self._origin is None
         return config.fused and known and soft
 
     def order(self, batch_size: int) -> Tensor:
@@ -265,10 +267,14 @@ class NeighborLearner:
         if sample.mask is not None:
             mask = mask | sample.mask
         weights = None if train.weights is None else train.weights[batch]
-        if self._time is not None:
-            # A row without an earlier one has nothing to learn from.
-            time = self._time
-            mask, alone = mask_future(mask, time[batch], time[voting])
+        origin = self._origin
+        if origin is not None:
+            more, alone = extend_mask(mask, origin.take(batch), origin.take(voting))
+            assert more is not None
+            assert alone is not None
+            mask = more
+            # A row without an earlier one, or one of another group, has nothing to
+            # learn from.
             counted = (~alone).to(points.dtype)
             weights = counted if weights is None else weights * counted
         log_weights = train.log_weights
@@ -319,20 +325,19 @@ class NeighborLearner:
         assert self._evaluate is not None
         if valid is None:
             own = torch.arange(len(keys), device=keys.device)
-            query, time = keys, train.rows.time
+            query, origin = keys, train.rows.origin
         else:
-            own, time = None, valid.rows.time
+            own, origin = None, valid.rows.origin
             query = self._embed_all(valid, lambda: self._valid_cells)
         with torch.no_grad():
             if geometry is not None and own is None:
-                prepared = prepare_keys(
-                    keys, train.values, geometry, train.log_weights, train.rows.time
-                )
+                prepared = prepare_keys(keys, train.values, geometry, train.log_weights)
                 votes = stream_vote(
                     query,
                     prepared,
                     temperature=rule.temperature,
-                    time=time,
+                    query_origin=origin,
+                    key_origin=train.rows.origin,
                     exact=False,
                 )
             else:
@@ -343,8 +348,8 @@ class NeighborLearner:
                     rule=rule,
                     log_weights=train.log_weights,
                     own=own,
-                    query_time=time,
-                    key_time=train.rows.time,
+                    query_origin=origin,
+                    key_origin=train.rows.origin,
                 )
         return self._evaluate(votes.mean.double().cpu().numpy())
 

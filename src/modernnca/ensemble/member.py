@@ -6,10 +6,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 from torch import Tensor
 
 from modernnca.core.network import InputShape
+from modernnca.core.origin import Origin
 from modernnca.core.rows import Examples, Rows
 from modernnca.core.softnn import Votes
 from modernnca.ensemble.run import Run
-from modernnca.memory.memory import Pairs
+from modernnca.memory.memory import PairReader, Pairs, reader_of
 from modernnca.train.loop import History
 
 State = dict[str, Any]
@@ -25,12 +26,21 @@ class Remembered(NamedTuple):
     weights: Tensor | None = None  # (M,)
     time: Tensor | None = None  # (M,)
     n_columns: int = 0  # of an encoded row: numbers, plain columns and codes
+    group: Tensor | None = None  # (M,)
 
     @classmethod
     def of(cls, rows: Examples) -> "Remembered":
         """What is remembered of some examples, whatever the member."""
         n_columns = sum(part.shape[1] for part in rows.rows[:3])
-        return cls(rows.values, rows.weights, rows.rows.time, n_columns)
+        time, group = rows.rows.time, rows.rows.group
+        return cls(rows.values, rows.weights, time, n_columns, group)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Time and group of the rows, if they have any."""
+        if self.time is None and self.group is None:
+            return None
+        return Origin(self.time, self.group)
 
 
 class Member(ABC):
@@ -92,6 +102,11 @@ class Member(ABC):
         """
         del query
         return None
+
+    def reader(self, query: Rows) -> PairReader | None:
+        """The same pairs, some rows at a time, and the vote; None as `pairs`."""
+        pairs = self.pairs(query)
+        return None if pairs is None else reader_of(pairs, self.vote(query))
 
     def check(self, shape: InputShape, remembered: Remembered) -> None:
         """Raise unless it can vote on rows of this shape; called after `from_state`."""

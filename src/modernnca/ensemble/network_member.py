@@ -122,7 +122,7 @@ class NetworkMember(EmbeddingMember):
                 self.embed(train.rows),
                 train,
                 self.config_.prediction_rule(self.network_),
-                query.time,
+                query.origin,
             )
         return fit_cooling(votes, evaluate.take(some))
 

@@ -86,6 +86,8 @@ class Preparation:
         if rows.weights is not None:
             weights = torch.from_numpy(rows.weights).float().to(device)
         encoded = self.rows(rows.table, device)
+        if rows.groups is not None:
+            encoded = encoded._replace(group=torch.from_numpy(rows.groups).to(device))
         values, labels = values.to(device), labels.to(device)
         return Part(rows, Examples(encoded, values, labels, weights))
 

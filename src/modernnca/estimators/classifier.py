@@ -71,17 +71,20 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         """The classes, in the order of the columns of `predict_proba`."""
         return self.preparation_.target.classes_  # type: ignore[union-attr]
 
-    def predict(self, X):
-        """Predict the class of each row of `X`."""
-        votes = self._votes(X)
+    def predict(self, X, groups=None):
+        """Predict the class of each row of `X`.
+
+        With `groups`, rows of a query's own group do not vote; see `fit`.
+        """
+        votes = self._votes(X, groups)
         return self.preparation_.target.decode(votes.argmax(1))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X, groups=None):
         """The probability of each class, in the order of `classes_`."""
-        votes = self._votes(X)
+        votes = self._votes(X, groups)
         return self.calibration_(votes)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X, groups=None):
         """The logarithm of the probability of each class; -inf of a zero."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X, groups))

@@ -18,7 +18,7 @@ from modernnca.core.rows import Rows
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.embedding_width import embedding_width, to_width
-from modernnca.ensemble.ensemble import Ensemble, Neighbors
+from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.feature_importance import feature_importances
 from modernnca.ensemble.fit_report import FitReport
 from modernnca.ensemble.fitting import (
@@ -30,6 +30,7 @@ from modernnca.ensemble.fitting import (
 )
 from modernnca.ensemble.member import MEMBER_KINDS, Member
 from modernnca.ensemble.mixture import default_members
+from modernnca.ensemble.neighbors import Neighbors
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.progress import if_it_takes_long
 from modernnca.ensemble.run import Run, draw_seeds, interruptible, random_state
@@ -45,7 +46,7 @@ from modernnca.estimators.resolve import (
     resolve,
     warn_if_unencoded,
 )
-from modernnca.estimators.validation import as_eval_set, split
+from modernnca.estimators.validation import as_eval_set, group_numbers, split
 from modernnca.table.column_warnings import query_warnings
 from modernnca.table.raw_examples import RawExamples, read_examples
 from modernnca.table.schema import RawTable, conform, read_table
@@ -152,7 +153,17 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             self.config = as_options({**as_options(self.config), **changes})
         return self
 
-    def fit(self, X, y, *, sample_weight=None, eval_set=None, X_val=None, y_val=None):
+    def fit(
+        self,
+        X,
+        y,
+        *,
+        sample_weight=None,
+        eval_set=None,
+        X_val=None,
+        y_val=None,
+        groups=None,
+    ):
         """Learn an embedding in which near rows have similar targets.
 
         Validation rows (`validation_fraction`, or `eval_set`) decide when to stop;
@@ -166,16 +177,21 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             X: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
             y: the target of each row.
             sample_weight: the weight of each row, in the loss and in the vote.
-            eval_set: `(X, y)`, validation rows instead of a held-out part of `X`.
+            eval_set: `(X, y)`, validation rows instead of a held-out part of `X`;
+                `(X, y, groups)` if there are groups.
             X_val, y_val: the same as two arguments, as scikit-learn's pipelines need
                 them (`Pipeline(..., transform_input=["X_val"])`).
+            groups: the group of each row, such as its patient. Rows never vote on rows
+                of their own group, and no group is torn apart for validation.
         """
         check_arguments(self)
         import_ahead(self)
         device, budget = choose_device(self.device), Budget(self.time_limit)
         eval_set = as_eval_set(eval_set, X_val, y_val)
         with interruptible(budget):
-            data = read_examples(X, y, sample_weight, self.class_weight, self._task)
+            data = read_examples(
+                X, y, sample_weight, self.class_weight, self._task, groups
+            )
             preset, config = resolve(self, len(data))
             rng = random_state(self.random_state)
             kept, held_out = split(
@@ -300,6 +316,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         metric=None,
         pruner="median",
         executor=None,
+        groups=None,
     ):
         """Search for good options, take the best ones over, and fit with them.
 
@@ -311,7 +328,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         fitted.
 
         Args:
-            X, y, sample_weight, eval_set: as in `fit`; all trials are
+            X, y, sample_weight, eval_set, groups: as in `fit`; all trials are
                 scored on the same validation rows.
             trials: how many trials.
             time_limit: seconds for the search and the last fit together.
@@ -335,7 +352,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             pruner=pruner,
             executor=executor,
         )
-        tune_model(self, X, y, sample_weight, eval_set, search)
+        tune_model(self, X, y, sample_weight, eval_set, search, groups)
         return self
 
     # A fitted model.
@@ -435,8 +452,8 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         # Drop the row itself; of equal rows, another may have taken its place.
         own = found.rows == order[:, None]
         own[~own.any(1), -1] = True
-        kept = [part[~own].reshape(len(order), n_neighbors) for part in found]
-        return Neighbors(*kept)
+        kept = [part[~own].reshape(len(order), n_neighbors) for part in found[:3]]
+        return Neighbors(kept[0], kept[1], kept[2], found.n_effective, found.votes)
 
     @staticmethod
     def _check_n_neighbors(n_neighbors: Any, most: int) -> None:
@@ -447,13 +464,17 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
                 f"{most}; got {n_neighbors!r}."
             )
 
-    def _votes(self, X: Any) -> np.ndarray:
+    def _votes(self, X: Any, groups: Any = None) -> np.ndarray:
         """The combined vote, (B, V)."""
-        queries = self._read_queries(X)
+        queries = self._read_queries(X, groups)
         return self.ensemble_.vote(queries)
 
-    def _read_queries(self, X: Any) -> Rows:
-        """Check and encode rows to predict."""
+    def _read_queries(self, X: Any, groups: Any = None) -> Rows:
+        """Check and encode rows to predict, and their groups if they are given."""
+        return self._encode_queries(self._read_table(X), groups)
+
+    def _read_table(self, X: Any) -> RawTable:
+        """Check rows to predict, and read them as the columns of `fit`."""
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
         table = read_table(X, only=None if names is None else set(names))
@@ -468,8 +489,16 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             self.preparation_.times.check(table)
         read = conform(table, self.preparation_.preprocessor.schema_)
         for text in query_warnings(table.ignored, read):
-            warnings.warn(text, DataConversionWarning, stacklevel=4)
-        return self._encode(read)
+            warnings.warn(text, DataConversionWarning, stacklevel=5)
+        return read
+
+    def _encode_queries(self, read: RawTable, groups: Any) -> Rows:
+        rows = self._encode(read)
+        if groups is None:
+            return rows
+        remembered = self.ensemble_.remembered
+        numbers = group_numbers(groups, len(read), self.rows_, remembered)
+        return rows._replace(group=torch.from_numpy(numbers).to(rows.device))
 
     def _encode(self, table: RawTable) -> Rows:
         device = self.ensemble_.remembered.values.device

@@ -1,6 +1,7 @@
 """Save and load fitted models, with the versions that wrote the file."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -138,6 +139,7 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
         "index": remembered.index,
         "weights": remembered.weights,
         "rows": _rows_state(remembered.table) if rows else None,
+        "group_names": [*remembered.group_names] if rows else [],
         "history": [list(epoch) for epoch in model.history_],
         "best_epochs": model.best_epochs_,
         "ended": model.ended_,
@@ -166,6 +168,10 @@ def _restore(tree: dict[str, Any], device: torch.device) -> BaseModernNCA:
     index, weights = with_arrays(tree["index"]), with_arrays(tree["weights"])
     table = _rows_restored(tree["rows"])
     model.rows_ = RawExamples(table, np.empty(0), weights, index)
+    group = model.ensemble_.remembered.group
+    if group is not None:
+        numbers, names = group.cpu().numpy(), tuple(tree["group_names"])
+        model.rows_ = replace(model.rows_, groups=numbers, group_names=names)
     model.history_ = [Epoch(*epoch) for epoch in tree["history"]]
     model.best_epochs_, model.ended_ = tree["best_epochs"], tree["ended"]
     # Files of earlier versions do not have these.

@@ -20,7 +20,10 @@ class ModernNCARegressor(RegressorMixin, BaseModernNCA):
 
     _task = "regression"
 
-    def predict(self, X):
-        """Predict the number of each row of `X`."""
-        votes = self._votes(X)
+    def predict(self, X, groups=None):
+        """Predict the number of each row of `X`.
+
+        With `groups`, rows of a query's own group do not vote; see `fit`.
+        """
+        votes = self._votes(X, groups)
         return self.preparation_.target.decode(votes[:, 0])

@@ -12,6 +12,7 @@ import numpy as np
 from modernnca._declared import array, flag, text, texts, whole
 from modernnca.ensemble.member import MEMBER_KINDS
 from modernnca.estimators.estimator import BaseModernNCA
+from modernnca.table.groups import NO_GROUP
 from modernnca.table.restored import probe_table
 from modernnca.train.loop import Epoch
 
@@ -44,6 +45,11 @@ def _check_memory(model: BaseModernNCA) -> None:
         raise ValueError("the classes of remembered rows are no shares.")
     if remembered.time is not None and preparation.times is None:
         raise ValueError("rows have times, but there is no time column.")
+    if remembered.group is not None:
+        names = texts([*model.rows_.group_names], "the names of the groups")
+        highest = int(remembered.group.max())
+        if int(remembered.group.min()) < NO_GROUP or (names and highest >= len(names)):
+            raise ValueError("rows belong to groups that are unknown.")
     for member in model.members_:
         member.check(preparation.shape, remembered)
 

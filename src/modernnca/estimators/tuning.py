@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
@@ -52,12 +53,22 @@ class Search:
     executor: Any
 
 
+class Data(NamedTuple):
+    """What was given to `tune`."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    eval_set: Any
+    groups: Any = None
+
+
 @dataclass(frozen=True)
 class TrialScore:
     """The score of options: fit with them, then predict the validation rows."""
 
     model: Any  # unfitted; its random_state is a number, so all hold out the same rows
-    data: tuple[Any, Any, Any, Any]  # X, y, sample_weight, eval_set
+    data: Data
     valid: RawExamples
     metric: Metric
 
@@ -79,6 +90,9 @@ class TrialScore:
         if "interrupted" in model.ended_:
             raise KeyboardInterrupt  # a fit goes on without the rest, but not a search
         rows = model._encode(self.valid.table)
+        if self.valid.groups is not None:
+            rows = rows._replace(group=torch.from_numpy(self.valid.groups))
+            rows = rows.to(rows.device)
         if not model.config_.masks_future_in("validation"):
             rows = rows.without_time()
         evaluate = model.preparation_.evaluator(self.valid, self.metric)
@@ -97,7 +111,13 @@ def set_options(model: Any, options: dict[str, Any]) -> Any:
 
 
 def tune_model(
-    model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, asked: Search
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    eval_set: Any,
+    asked: Search,
+    groups: Any = None,
 ) -> None:
     """Search around the model's options, then fit it with the best ones."""
     check_arguments(model)
@@ -107,7 +127,8 @@ def tune_model(
         )
     began = time.monotonic()
     limit = math.inf if asked.time_limit is None else asked.time_limit
-    seed, data = _seed_of(model, asked.storage), (X, y, sample_weight, eval_set)
+    seed = _seed_of(model, asked.storage)
+    data = Data(X, y, sample_weight, eval_set, groups)
     subject = _subject(model, seed, max_seconds=limit / 2)
     metric = _metric_of(subject, asked.metric)
     whole, valid = _validation_rows(subject, data)
@@ -153,9 +174,9 @@ def _warn_unless_scored(trials: list[Trial]) -> None:
     )
 
 
-def _fit(model: Any, data: tuple[Any, Any, Any, Any]) -> None:
-    X, y, sample_weight, eval_set = data
-    model.fit(X, y, sample_weight=sample_weight, eval_set=eval_set)
+def _fit(model: Any, data: Data) -> None:
+    options = data._asdict()
+    model.fit(options.pop("X"), options.pop("y"), **options)
 
 
 def _seed_of(model: Any, storage: Any) -> int:
@@ -213,12 +234,10 @@ def _metric_of(model: Any, metric: Metric | None) -> Metric:
     return metric
 
 
-def _validation_rows(
-    model: Any, data: tuple[Any, Any, Any, Any]
-) -> tuple[RawExamples, RawExamples]:
+def _validation_rows(model: Any, data: Data) -> tuple[RawExamples, RawExamples]:
     """All rows given, and the validation rows that each fit with this seed draws."""
-    X, y, sample_weight, eval_set = data
-    whole = read_examples(X, y, sample_weight, model.class_weight, model._task)
+    X, y, sample_weight, eval_set, groups = data
+    whole = read_examples(X, y, sample_weight, model.class_weight, model._task, groups)
     _, config = resolve(model, len(whole))
     rng = random_state(model.random_state)
     task, weights = model._task, model.class_weight
@@ -240,7 +259,9 @@ def _fingerprint(
     digest = hashlib.sha256(f"{names} {rest} {model.class_weight}".encode())
     for part in parts:
         digest.update(" ".join(part.table.columns).encode())
-        for cells in (*part.table.columns.values(), part.y, part.weights):
+        grouped = () if part.groups is None else (part.groups,)
+        cells_of = (*part.table.columns.values(), part.y, part.weights, *grouped)
+        for cells in cells_of:
             array = np.asarray(cells)
             plain = array.dtype.kind != "O"
             digest.update(array.tobytes() if plain else repr(array.tolist()).encode())

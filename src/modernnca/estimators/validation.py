@@ -4,9 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from modernnca.ensemble.member import Remembered
 from modernnca.estimators.config import ModernNCAConfig
+from modernnca.table.groups import find_groups, read_groups
 from modernnca.table.raw_examples import RawExamples, read_eval_set
-from modernnca.table.split import VALIDATION_SPLITS, hold_out, hold_out_late
+from modernnca.table.split import (
+    VALIDATION_SPLITS,
+    hold_out,
+    hold_out_groups,
+    hold_out_late,
+)
 from modernnca.table.targets import TARGETS, Task
 from modernnca.table.time_column import learn_times
 
@@ -48,12 +55,42 @@ def split(
     fraction = config.validation_fraction
     classes = target.encode(data.y) if task == "classification" else None
     n_blocks = VALIDATION_SPLITS[config.validation_split]
-    if config.time_column is None or n_blocks == 0:
-        parts = hold_out(len(data), fraction=fraction, rng=rng, classes=classes)
-    else:
+    times = None
+    if config.time_column is not None and n_blocks:
         times = learn_times([data.table], config.time_column).read(data.table)
-        parts = hold_out_late(
+    if data.groups is not None:
+        train, valid_rows = hold_out_groups(
+            data.groups,
+            fraction=fraction,
+            rng=rng,
+            classes=classes,
+            times=times,
+            n_blocks=n_blocks,
+        )
+    elif times is None:
+        train, valid_rows = hold_out(
+            len(data), fraction=fraction, rng=rng, classes=classes
+        )
+    else:
+        train, valid_rows = hold_out_late(
             times, fraction=fraction, n_blocks=n_blocks, classes=classes
         )
-    train, valid_rows = parts
     return data.take(train), data.take(valid_rows) if len(valid_rows) else None
+
+
+def group_numbers(
+    groups: Any, n_rows: int, rows: RawExamples, remembered: Remembered
+) -> np.ndarray:
+    """The numbers of the groups of queries; -1 of groups that are not remembered."""
+    names = read_groups(groups, n_rows)
+    if remembered.group is None:
+        raise ValueError(
+            "The model was fitted without groups; give groups to fit as well, or leave "
+            "them out."
+        )
+    if not rows.group_names:
+        raise ValueError(
+            "The model was saved without its rows and so without the names of their "
+            "groups; leave groups out, or save it with its rows."
+        )
+    return find_groups(names, rows.group_names)

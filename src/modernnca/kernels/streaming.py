@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.distances import recompute_near_pairs
+from modernnca.core.origin import Origin
 from modernnca.core.softnn import Rule, Votes, exponential, merge
 from modernnca.kernels.fused_loss import LN2, MIN_SCORE
 from modernnca.kernels.geometry import GEOMETRIES, Geometry
@@ -49,7 +50,6 @@ class PreparedKeys(NamedTuple):
     norms: Tensor  # (M,) squared
     values: Tensor  # (M, V + 1) values and ones, times the weights of the rows
     split: tuple[SplitPoints, SplitValues] | None  # keys and values, for kernels
-    time: Tensor | None = None  # (M,)
 
 
 def prepare_keys(
@@ -57,7 +57,6 @@ def prepare_keys(
     values: Tensor,
     geometry: Geometry,
     log_weights: Tensor | None,
-    time: Tensor | None = None,
 ) -> PreparedKeys:
     """Prepare keys (M, D) that vote for values (M, V)."""
     center = geometry.center(keys)
@@ -69,7 +68,7 @@ def prepare_keys(
     if supported(prepared, weighted.shape[1]) and len(prepared):
         split = split_points(prepared), split_values(weighted)
     norms = prepared.square().sum(1)
-    return PreparedKeys(geometry, center, prepared, norms, weighted, split, time)
+    return PreparedKeys(geometry, center, prepared, norms, weighted, split)
 
 
 def stream_vote(
@@ -77,22 +76,23 @@ def stream_vote(
     keys: PreparedKeys,
     *,
     temperature: Tensor | float,
-    time: Tensor | None = None,
+    query_origin: Origin | None = None,
+    key_origin: Origin | None = None,
     exact: bool = True,
 ) -> Votes:
     """What `soft_vote` with the exponential kernel gives for queries (B, D).
 
-    Keys later than `time` (B,) do not vote; a query earlier than all keys sees the
-    earliest. Without `exact`, distances of near rows may lose digits, as in training.
+    Keys do not vote where their origin is masked (see `core.origin`). Without `exact`,
+    distances of near rows may lose digits, as in training.
     """
     prepared = keys.geometry.prepare(query, keys.center)
     if len(prepared) == 0:
         return Votes(keys.values[:0, :-1], keys.values[:0, -1:])
-    if time is not None and keys.time is not None:
-        first, last = keys.time.aminmax()
-        if bool((time < last).any()):  # else no key is masked
-            time = time.clamp_min(first)
-            return _vote_by_tiles(prepared, keys, temperature, time, exact=exact)
+    if query_origin is not None and key_origin is not None:
+        query_origin = query_origin.within_reach(key_origin)
+        if query_origin.masks(key_origin):
+            origins = (query_origin, key_origin)
+            return _vote_by_tiles(prepared, keys, temperature, origins, exact=exact)
     if keys.split is not None and prepared.dtype == torch.float32:
         return _vote_by_kernel(prepared, keys, temperature, exact=exact)
     return _vote_by_tiles(prepared, keys, temperature, exact=exact)
@@ -103,18 +103,26 @@ def stream_votes(
     keys: Sequence[PreparedKeys],
     *,
     temperatures: Sequence[Tensor | float],
-    time: Tensor | None = None,
+    query_origin: Origin | None = None,
+    key_origins: Sequence[Origin | None] = (),
 ) -> list[Votes]:
     """`stream_vote` for several sets of keys, waiting for the device only once."""
-    by_kernel = time is None and all(
+    by_kernel = query_origin is None and all(
         each.split is not None and query.dtype == torch.float32 and len(query)
         for query, each in zip(queries, keys, strict=True)
     )
     if not by_kernel:
+        origins = key_origins or [None] * len(keys)
         return [
-            stream_vote(query, each, temperature=temperature, time=time)
-            for query, each, temperature in zip(
-                queries, keys, temperatures, strict=True
+            stream_vote(
+                query,
+                each,
+                temperature=temperature,
+                query_origin=query_origin,
+                key_origin=origin,
+            )
+            for query, each, temperature, origin in zip(
+                queries, keys, temperatures, origins, strict=True
             )
         ]
     prepared = [
@@ -196,7 +204,7 @@ def _vote_by_tiles(
     query: Tensor,
     keys: PreparedKeys,
     temperature: Tensor | float,
-    time: Tensor | None = None,
+    origins: tuple[Origin, Origin] | None = None,
     *,
     exact: bool,
 ) -> Votes:
@@ -207,11 +215,13 @@ def _vote_by_tiles(
     for start in range(0, len(query), n_queries):
         some = slice(start, start + n_queries)
         tile = n_pairs // len(query[some])
-        when = None if time is None else time[some, None]
         votes = None
         for first in range(0, len(keys.keys), tile):
             part = slice(first, first + tile)
-            of_tile = _vote_of_tile(query[some], keys, part, temperature, when, exact)
+            mask = None
+            if origins is not None:
+                mask = origins[0].take(some).mask(origins[1].take(part))
+            of_tile = _vote_of_tile(query[some], keys, part, temperature, mask, exact)
             votes = of_tile if votes is None else merge(votes, of_tile)
         assert votes is not None
         parts.append(votes)
@@ -223,22 +233,20 @@ def _vote_of_tile(
     keys: PreparedKeys,
     part: slice,
     temperature: Tensor | float,
-    time: Tensor | None,
+    mask: Tensor | None,
     exact: bool,
 ) -> Votes:
     """The vote of some keys for a few prepared queries (b, D)."""
     # Powers of two take half as long as those of e: distances in units of ln 2.
-    u = _distances(query, keys, part, exact)  # (b, m)
+    u = tile_distances(query, keys, part, exact=exact)  # (b, m)
     u.mul_(1 / (temperature * LN2))
-    later = None
-    if time is not None and keys.time is not None:
-        later = keys.time[part] > time
-        u.masked_fill_(later, _FAR)
+    if mask is not None:
+        u.masked_fill_(mask, _FAR)
     nearest = u.amin(1, keepdim=True)
     # As in kernels.fused_loss: no denormal numbers, which are slow.
     p = torch.sub(nearest, u, out=u).clamp_min_(MIN_SCORE / LN2).exp2_()
-    if later is not None:
-        p.masked_fill_(later, 0.0)
+    if mask is not None:
+        p.masked_fill_(mask, 0.0)
     values, weights = keys.values[part].split(_N_SUMMED), p.split(_N_SUMMED, 1)
     sums = query.new_zeros(keys.values.shape[1], len(query))  # (V + 1, b)
     for value, weight in zip(values, weights, strict=True):
@@ -248,15 +256,23 @@ def _vote_of_tile(
     return Votes(mean, total.log() - nearest * LN2)
 
 
-def _distances(query: Tensor, keys: PreparedKeys, part: slice, exact: bool) -> Tensor:
+def tile_distances(
+    query: Tensor, keys: PreparedKeys, part: slice, *, exact: bool
+) -> Tensor:
     """Distances (b, m) of prepared queries to some of the keys."""
     points, geometry = keys.keys[part], keys.geometry
     if not geometry.norms:
         return (query @ points.T).neg_()
     norms = query.square().sum(1, keepdim=True)  # (b, 1)
     squared = torch.addmm(keys.norms[part], query, points.T, alpha=-2).add_(norms)
-    # One pass in the cache tells whether any pair may have lost digits.
-    if exact and squared.amin() < (norms.max() + keys.norms[part].max()) * 2**-10:
-        recompute_near_pairs(squared, norms + keys.norms[part], query, points)
+    if exact:
+        # One pass in the cache tells of which queries a pair may have lost digits.
+        of_keys = keys.norms[part]
+        least = squared.amin(1, keepdim=True)
+        near = (least < (norms + of_keys.max()) * 2**-10)[:, 0].nonzero()[:, 0]
+        if len(near):
+            some = squared[near]
+            recompute_near_pairs(some, norms[near] + of_keys, query[near], points)
+            squared[near] = some
     squared.clamp_min_(0)
     return squared.sqrt_() if geometry.root else squared

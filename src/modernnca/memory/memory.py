@@ -1,9 +1,11 @@
 """The contract of a memory: remembered rows that vote."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
+from modernnca.core.origin import Origin
 from modernnca.core.softnn import Votes
 
 
@@ -14,19 +16,39 @@ class Pairs(NamedTuple):
     shares: Tensor  # (B, M) of the vote; each row adds up to 1
 
 
+class PairReader(NamedTuple):
+    """Remembered rows as seen from some queries (B), a few rows at a time."""
+
+    votes: Votes  # of all rows
+    tile: Callable[[slice], Pairs]  # of some rows m, the same for all queries: (B, m)
+    chosen: Callable[[Tensor], Pairs]  # of the rows (B, K) of each query: (B, K)
+
+
+def reader_of(pairs: Pairs, votes: Votes) -> PairReader:
+    """A reader of pairs that are in memory."""
+    return PairReader(
+        votes,
+        lambda part: Pairs(*(each[:, part] for each in pairs)),
+        lambda rows: Pairs(*(each.gather(1, rows) for each in pairs)),
+    )
+
+
 class Memory(Protocol):
     """Remembered rows that vote on queries.
 
     Whatever lies behind it, chunks, shards or other machines, a memory returns what
-    `ExactMemory` returns for the same rows, up to rounding. `time` (B,) is the rank in
-    time of the queries: later rows do not vote.
+    `ExactMemory` returns for the same rows, up to rounding. `origin` is that of the
+    queries: later rows and rows of the same group do not vote.
     """
 
     def __len__(self) -> int:
         """How many rows are remembered."""
 
-    def vote(self, query: Tensor, time: Tensor | None = None) -> Votes:
+    def vote(self, query: Tensor, origin: Origin | None = None) -> Votes:
         """The vote of all rows on queries (B, D)."""
 
-    def pairs(self, query: Tensor, time: Tensor | None = None) -> Pairs:
+    def pairs(self, query: Tensor, origin: Origin | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""
+
+    def reader(self, query: Tensor, origin: Origin | None = None) -> PairReader:
+        """The same, some rows at a time, and the vote."""

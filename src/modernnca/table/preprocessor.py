@@ -376,6 +376,15 @@ array([0., 0., 1., 0.], dtype=float32), array([0, 1, 0, 1]))
         ]
         return numbers, levels
 
+    def cell_sources(self) -> list[str | None]:
+        """The column that each number, plain column and code of a row comes from."""
+        numbers, _ = self._sources()
+        categories = self._categories()
+        codes = [categories[place] for place in self.categorical_.kept_]
+        # A table without any feature has a plain column of zeros.
+        empty = [None] * (self.n_numbers + self.n_plain - len(numbers))
+        return [*numbers, *empty, *codes]
+
     def _design_matrix(
         self, table: RawTable, sources: list[str], names: list[str]
     ) -> DesignMatrix:

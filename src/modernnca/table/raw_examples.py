@@ -8,6 +8,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
+from modernnca.table.groups import find_groups, number_groups, read_groups
 from modernnca.table.schema import RawTable, Schema, conform, read_table
 from modernnca.table.targets import Task, read_numbers, read_target
 from modernnca.table.text_reading import Reading
@@ -22,6 +23,8 @@ class RawExamples:
     weights: np.ndarray | None  # (N,)
     index: np.ndarray  # (N,) row numbers in the table given to `fit`
     reading: Reading | None = None  # of targets that are numbers in text
+    groups: np.ndarray | None = None  # (N,) numbers of their groups; -1 of none
+    group_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -29,8 +32,10 @@ class RawExamples:
     def take(self, rows: np.ndarray) -> "RawExamples":
         """These rows alone."""
         weights = None if self.weights is None else self.weights[rows]
-        index, table = self.index[rows], self.table.take(rows)
-        return replace(self, table=table, y=self.y[rows], weights=weights, index=index)
+        groups = None if self.groups is None else self.groups[rows]
+        index, table, y = self.index[rows], self.table.take(rows), self.y[rows]
+        changed = {"table": table, "y": y, "weights": weights, "index": index}
+        return replace(self, **changed, groups=groups)
 
 
 def read_examples(
@@ -39,6 +44,7 @@ def read_examples(
     sample_weight: Any = None,
     class_weight: Any = None,
     task: Task = "classification",
+    groups: Any = None,
 ) -> RawExamples:
     """Read and check what was given to `fit`; rows of zero weight are left out."""
     table, y, reading = read_table(X), read_target(y), None
@@ -56,6 +62,9 @@ def read_examples(
             sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )
     rows = RawExamples(table, y, weights, np.arange(len(table)), reading)
+    if groups is not None:
+        numbers, names = number_groups(read_groups(groups, len(table)))
+        rows = replace(rows, groups=numbers, group_names=names)
     if weights is not None and not weights.all():
         rows = rows.take(np.flatnonzero(weights))
     return replace(rows, weights=_with_classes(rows.y, rows.weights, class_weight))
@@ -75,7 +84,13 @@ def read_eval_set(
     eval_set: Any, rows: RawExamples, class_weight: Any = None
 ) -> RawExamples:
     """Read and check validation rows; they are numbered after the rows of `fit`."""
-    if not (isinstance(eval_set, tuple | list) and len(eval_set) == 2):
+    listed = isinstance(eval_set, tuple | list)
+    if rows.groups is not None and not (listed and len(eval_set) == 3):
+        raise ValueError(
+            "With groups, eval_set must hold three parts (X, y, groups) of validation "
+            f"rows; got {_shown(eval_set)}."
+        )
+    if rows.groups is None and not (listed and len(eval_set) == 2):
         raise ValueError(
             "eval_set must be a pair (X, y) of validation rows; "
             f"got {type(eval_set).__name__}."
@@ -86,7 +101,20 @@ def read_eval_set(
     check_consistent_length(range(len(table)), y)
     weights = None if rows.weights is None else np.ones(len(y))
     index = rows.index.max() + 1 + np.arange(len(y))
-    return RawExamples(table, y, _with_classes(y, weights, class_weight), index)
+    weights = _with_classes(y, weights, class_weight)
+    valid = RawExamples(table, y, weights, index)
+    if rows.groups is None:
+        return valid
+    names = read_groups(eval_set[2], len(table), "eval_set")
+    # Groups that only validation rows have are numbered after the others.
+    new = tuple(sorted({*names.tolist()} - {None, *rows.group_names}))
+    known = (*rows.group_names, *new)
+    return replace(valid, groups=find_groups(names, known), group_names=known)
+
+
+def _shown(eval_set: Any) -> str:
+    kind = type(eval_set).__name__
+    return f"a {kind} of {len(eval_set)}" if kind in ("tuple", "list") else kind
 
 
 def concatenate_raw(
@@ -101,9 +129,14 @@ def concatenate_raw(
     weights = None
     if first.weights is not None and second.weights is not None:
         weights = np.concatenate([first.weights, second.weights])
+    groups = None
+    if first.groups is not None and second.groups is not None:
+        groups = np.concatenate([first.groups, second.groups])
     return RawExamples(
         replace(one, columns=columns),
         np.concatenate([first.y, second.y]),
         weights,
         np.concatenate([first.index, second.index]),
+        groups=groups,
+        group_names=max(first.group_names, second.group_names, key=len),
     )

@@ -75,6 +75,66 @@ def hold_out_late(
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
+def hold_out_groups(
+    groups: np.ndarray,
+    *,
+    fraction: float,
+    rng: np.random.RandomState,
+    classes: np.ndarray | None,
+    times: np.ndarray | None = None,
+    n_blocks: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hold whole groups out; otherwise as `hold_out`.
+
+    Groups (N,) are numbers, and each row of none, -1, stands for itself. They are drawn
+    at random until the fraction of rows is reached; with `times` (N,) those whose
+    median row is the latest in each of the blocks. A group that holds the last training
+    rows of a class stays, and so do two groups in all.
+
+    >>> groups = np.repeat(np.arange(6), 3)
+    >>> rng = np.random.RandomState(0)
+    >>> train, valid = hold_out_groups(groups, fraction=0.4, rng=rng, classes=None)
+    >>> len(valid), set(groups[train]) & set(groups[valid])
+    (6, set())
+    """
+    _check(fraction)
+    n_rows = len(groups)
+    if n_rows < _MIN_ROWS or fraction == 0:
+        return np.arange(n_rows), np.arange(0)
+    alone = np.flatnonzero(groups < 0)
+    numbers = groups.copy()
+    numbers[alone] = groups.max() + 1 + np.arange(len(alone))
+    _, numbers, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
+    turns = rng.permutation(len(sizes))
+    if times is not None:
+        turns = _latest_first(_medians(times, numbers, sizes), n_blocks)
+    codes = np.zeros(n_rows, dtype=np.int64) if classes is None else classes
+    _, codes = np.unique(codes, return_inverse=True)
+    left, n_held = np.bincount(codes), 0
+    held = np.zeros(len(sizes), dtype=bool)
+    rows_of = np.split(np.argsort(numbers, kind="stable"), np.cumsum(sizes)[:-1])
+    for group in turns:
+        after = left - np.bincount(codes[rows_of[group]], minlength=len(left))
+        fits = n_held + sizes[group] <= round(n_rows * fraction)
+        if fits and after.min() > 0 and held.sum() < len(sizes) - 2:
+            held[group], left, n_held = True, after, n_held + sizes[group]
+    return np.flatnonzero(~held[numbers]), np.flatnonzero(held[numbers])
+
+
+def _medians(times: np.ndarray, numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The time of the middle row of each group; a missing time is the latest."""
+    order = np.lexsort((times, numbers))
+    middle = np.cumsum(sizes) - 1 - sizes // 2
+    return times[order[middle]]
+
+
+def _latest_first(times: np.ndarray, n_blocks: int) -> np.ndarray:
+    """The order in which to hold out: from the end of each block of time."""
+    order = np.argsort(times, kind="stable")
+    place = np.arange(len(times)) * n_blocks % len(times)
+    return order[np.argsort(-place, kind="stable")]
+
+
 def _check(fraction: float) -> None:
     if not 0 <= fraction < 1:
         raise ValueError(
