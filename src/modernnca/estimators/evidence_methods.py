@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.ensemble import Ensemble, Neighbors
 from modernnca.ensemble.preparation import Preparation
 from modernnca.evidence.explanation import Explanation
+from modernnca.evidence.leave_one_out import LeaveOneOut, leave_one_out
 from modernnca.table.raw_examples import RawExamples
 
 
@@ -13,7 +15,9 @@ class EvidenceMixin:
 
     ensemble_: Ensemble
     preparation_: Preparation
+    calibration_: Calibration
     rows_: RawExamples
+    _check_fitted: Callable[[], None]
     _neighbors: Callable[..., Neighbors]
 
     def explain(self, X, n_neighbors=10):
@@ -26,3 +30,15 @@ class EvidenceMixin:
         found = self._neighbors(X, n_neighbors, by="share")
         indices, rest = self.rows_.index[found.rows], 1 - found.shares.sum(1)
         return Explanation(indices, found.shares, found.distances, rest.clip(0))
+
+    def loo(self) -> LeaveOneOut:
+        """What all other remembered rows say about each of them, without refitting.
+
+        Returns a `LeaveOneOut` with `rows`, `y`, `predictions`, `probabilities` (None
+        in regression), `score` (accuracy, or R²) and `score_error`, in the order of the
+        table given to `fit`. The distance was learned with these rows, so the score is
+        optimistic.
+        """
+        self._check_fitted()
+        index, target = self.rows_.index, self.preparation_.target
+        return leave_one_out(self.ensemble_, target, self.calibration_, index)
