@@ -1,13 +1,30 @@
 """The methods of a fitted model that show evidence; the work is done in `evidence`."""
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+from modernnca.core.rows import Rows
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.ensemble import Ensemble, Neighbors
+from modernnca.ensemble.held_out import HeldOut
 from modernnca.ensemble.preparation import Preparation
+from modernnca.evidence.conformal import Groups
 from modernnca.evidence.explanation import Explanation
 from modernnca.evidence.leave_one_out import LeaveOneOut, leave_one_out
+from modernnca.evidence.score_error import Score
+from modernnca.evidence.uncertainty import (
+    Combined,
+    combined_votes,
+    expected_score,
+    groups_by,
+    held_out_from,
+    known,
+)
+from modernnca.evidence.unlikeness import p_values
 from modernnca.table.raw_examples import RawExamples
+from modernnca.table.schema import RawTable, conform, read_table
 
 
 class EvidenceMixin:
@@ -16,8 +33,10 @@ class EvidenceMixin:
     ensemble_: Ensemble
     preparation_: Preparation
     calibration_: Calibration
+    held_out_: HeldOut | None
     rows_: RawExamples
     _check_fitted: Callable[[], None]
+    _read_queries: Callable[..., Rows]
     _neighbors: Callable[..., Neighbors]
 
     def explain(self, X, n_neighbors=10):
@@ -37,8 +56,73 @@ class EvidenceMixin:
         Returns a `LeaveOneOut` with `rows`, `y`, `predictions`, `probabilities` (None
         in regression), `score` (accuracy, or R²) and `score_error`, in the order of the
         table given to `fit`. The distance was learned with these rows, so the score is
-        optimistic.
+        optimistic, by `optimism`; `expected_score_` is not.
         """
         self._check_fitted()
         index, target = self.rows_.index, self.preparation_.target
-        return leave_one_out(self.ensemble_, target, self.calibration_, index)
+        expected = self.expected_score_
+        return leave_one_out(self.ensemble_, target, self.calibration_, index, expected)
+
+    @property
+    def expected_score_(self) -> Score | None:
+        """What `score` (accuracy, or R²) to expect on new rows, with a standard error.
+
+        It is the score on the validation rows, before anything was learned from them,
+        by members that were combined without them. None if no rows were held out.
+        """
+        self._check_fitted()
+        return None if self.held_out_ is None else expected_score(self.held_out_)
+
+    def calibrate_on(self, X, y):
+        """Take rows that the model has not seen as its held-out rows from now on.
+
+        Expected scores, intervals, sets and `ood_score` are then about this very model,
+        so that their promises hold exactly for rows like these.
+        """
+        queries = self._read_queries(X)
+        truth = self.preparation_.target.encode(y)
+        if len(truth) != queries.n_rows:
+            raise ValueError(
+                f"X has {queries.n_rows:,} rows, but y has {len(truth):,} targets; "
+                "give as many."
+            )
+        first = int(self.rows_.index.max()) + 1
+        self.held_out_ = held_out_from(
+            self.ensemble_, self.calibration_, queries, truth, first
+        )
+        return self
+
+    def ood_score(self, X) -> np.ndarray:
+        """How like the training rows each row of `X` is: a p-value (B,).
+
+        It is the share of held-out rows with as little weight of remembered rows around
+        them: about uniform on rows like the training rows, and near 0 on rows unlike
+        them all. Columns that the model does not use make no row unlike others.
+        """
+        self._check_fitted()
+        held_out = known(self.held_out_)
+        return p_values(held_out, self._combined(X).spread.log_mass)
+
+    def _combined(self, X: Any) -> Combined:
+        """The combined votes on rows, and how unsure they are."""
+        return combined_votes(self.ensemble_, self._read_queries(X))
+
+    def _groups(self, X: Any, by: Any) -> Groups | None:
+        """The groups of the held-out rows and of `X`, by a column."""
+        if by is None:
+            return None
+        schema = self.preparation_.preprocessor.schema_
+        table: RawTable = conform(read_table(X), schema)
+        return groups_by(by, known(self.held_out_), self.rows_, table)
+
+    def _abstaining(self, predictions: np.ndarray, X: Any, abstain: Any) -> np.ndarray:
+        """The predictions, masked where a row is too unlike the training rows."""
+        if abstain is None:
+            return predictions
+        number = isinstance(abstain, int | float | np.number)
+        if not number or not 0 < abstain < 1:
+            raise ValueError(
+                "abstain must be between 0 and 1, the least ood_score of a row that is "
+                f"predicted; got {abstain!r}."
+            )
+        return np.ma.masked_array(predictions, mask=self.ood_score(X) < abstain)

@@ -29,6 +29,7 @@ class LeaveOneOut:
     probabilities: np.ndarray | None  # (N, classes); None in regression
     score: float  # accuracy, or R² in regression
     score_error: float  # its standard error
+    optimism: float | None = None  # how far the score is above the expected one
 
     def __repr__(self) -> str:
         score = Score(self.score, self.score_error, len(self.y))
@@ -40,6 +41,7 @@ def leave_one_out(
     target: ClassificationTarget | RegressionTarget,
     calibration: Calibration,
     index: np.ndarray,
+    expected: Score | None = None,
 ) -> LeaveOneOut:
     """Leave each remembered row out of the vote on itself.
 
@@ -48,6 +50,7 @@ def leave_one_out(
         target: what decodes votes.
         calibration: of class probabilities.
         index: (M,) row numbers of the remembered rows, by which they are ordered.
+        expected: the score of honest votes.
     """
     order = np.argsort(index, kind="stable")
     parts = list(votes_without_self(ensemble, order))
@@ -61,8 +64,9 @@ def leave_one_out(
     else:
         y, predictions = target.decode(values[:, 0]), target.decode(votes[:, 0])
         score, probabilities = r2_score(y, predictions), None
+    optimism = None if expected is None else score.value - expected.value
     return LeaveOneOut(
-        index[order], y, predictions, probabilities, score.value, score.error
+        index[order], y, predictions, probabilities, score.value, score.error, optimism
     )
 
 
