@@ -289,6 +289,12 @@ def report(asked: argparse.Namespace) -> None:
     (HERE / "evidence_uncertainty.md").write_text("\n".join(text))
 
 
+def heading(names: str) -> list[str]:
+    """The head of a table."""
+    cells = [name.replace("_", " ") for name in names.split()]
+    return ["| " + " | ".join(cells) + " |", "|" + " --- |" * len(cells)]
+
+
 def in_range(lines: pd.DataFrame) -> np.ndarray:
     """Which coverages an exactly valid method may well have."""
     n_rows = lines["n_held_out"].to_numpy()
@@ -301,8 +307,8 @@ def in_range(lines: pd.DataFrame) -> np.ndarray:
 
 def summary(lines: pd.DataFrame) -> str:
     """A row for each task and method."""
-    head = "| task | method | tables | fits | coverage | within range | mean size | size, ratio of ours | smaller | CRPS | pinball |"
-    rows = [head, "|" + " --- |" * 11]
+    head = "task method tables fits coverage within_range mean_size ratio_of_ours"
+    rows = heading(f"{head} smaller CRPS pinball")
     for task, part in lines.groupby(
         np.where(lines["task"] == "regression", "regression", "classification")
     ):
@@ -339,8 +345,8 @@ def summary(lines: pd.DataFrame) -> str:
 def expected_scores(lines: pd.DataFrame) -> str:
     """How far the two estimates are from the test score."""
     mine = lines[lines["method"] == "ModernNCA"]
-    head = "| task | estimate | fits | mean difference | mean abs. difference | within 1 standard error | within 2 standard errors |"
-    rows = [head, "|" + " --- |" * 7]
+    head = "task estimate fits mean_difference mean_absolute_difference"
+    rows = heading(f"{head} within_1_standard_error within_2_standard_errors")
     for task, part in mine.groupby(
         np.where(mine["task"] == "regression", "regression", "classification")
     ):
