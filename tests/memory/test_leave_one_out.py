@@ -6,6 +6,7 @@ import torch
 from modernnca.core.distances import DISTANCES
 from modernnca.core.leaf_embedding import leaf_distance, leaf_kernel
 from modernnca.core.softnn import Rule, Votes, exponential, student
+from modernnca.kernels.self_votes import self_votes
 from modernnca.memory.exact_memory import ExactMemory
 
 RULES = {
@@ -88,3 +89,43 @@ def test_a_vote_that_was_all_the_rows_own_leaves_finite_numbers():
     nearest = distances.amin(1).square() / 0.001
     assert others.mean.isfinite().all()
     assert (others.log_weight.squeeze(1) >= -nearest * 1.001).all()
+
+
+def memory_of_many(scale, dtype, name="euclidean", *, weighted=False):
+    draw = Draw()
+    keys = (draw(1500, 3) * scale).to(dtype)
+    keys[700] = keys[10]  # copies, in different tiles
+    log_weights = draw(1500).to(dtype) if weighted else None
+    rule, values = RULES[name], draw(1500, 2).to(dtype)
+    return ExactMemory(keys, values, rule, log_weights=log_weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", [name for name in DISTANCES if name != "manhattan"])
+def test_each_pair_once_gives_the_same_votes(name, weighted):
+    memory = memory_of_many(1.0, torch.float64, name, weighted=weighted)
+    found, inexact = self_votes(memory._prepared, memory.rule.temperature)
+    assert not inexact.any()
+    expected = memory.leave_one_out(torch.arange(1500))
+    torch.testing.assert_close(found.mean, expected.mean)
+    torch.testing.assert_close(found.log_weight, expected.log_weight)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 5.0, 30.0, 1000.0])
+@pytest.mark.parametrize("name", ["euclidean", "squared-euclidean", "sharp"])
+def test_votes_do_not_depend_on_the_scale(scale, name):
+    # Where one scale does not fit all rows, some or all are asked one way only.
+    memory = memory_of_many(scale, torch.float32, name)
+    found, expected = memory.leave_one_out(), memory.leave_one_out(torch.arange(1500))
+    torch.testing.assert_close(found.mean, expected.mean, atol=1e-4, rtol=1e-4)
+
+
+def test_rows_that_one_scale_does_not_fit_are_asked_again():
+    keys = Draw()(1500, 64).float()
+    keys[700] = keys[10]  # all others are far from each other
+    rule = Rule(DISTANCES["euclidean"], 0.09)
+    memory = ExactMemory(keys, Draw()(1500, 2).float(), rule)
+    _, inexact = self_votes(memory._prepared, rule.temperature)
+    assert inexact.nonzero().squeeze(1).tolist() == [10, 700]
+    found, expected = memory.leave_one_out(), memory.leave_one_out(torch.arange(1500))
+    torch.testing.assert_close(found.mean, expected.mean, atol=1e-4, rtol=1e-4)

@@ -61,8 +61,8 @@ class EmbeddingMember(Member):
         """The vote of the remembered rows."""
         return self.memory_.vote(self.embed(query), query.time)
 
-    def leave_one_out(self, rows: Tensor) -> Votes:
-        """The vote of all other remembered rows on some of them."""
+    def leave_one_out(self, rows: Tensor | None = None) -> Votes:
+        """The vote of all other remembered rows on each of them, or on some."""
         return self.memory_.leave_one_out(rows)
 
     def pairs(self, query: Rows) -> Pairs:

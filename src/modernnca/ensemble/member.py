@@ -85,8 +85,8 @@ class Member(ABC):
     def vote(self, query: Rows) -> Votes:
         """Vote on queries: the mean (B, V), and the log of its total weight (B, 1)."""
 
-    def leave_one_out(self, rows: Tensor) -> Votes | None:
-        """The vote of all other remembered rows on some of them, by their numbers (B,).
+    def leave_one_out(self, rows: Tensor | None = None) -> Votes | None:
+        """The vote of all other remembered rows on each, or on some numbers (B,).
 
         None if the vote of a row cannot be taken out.
         """

@@ -5,7 +5,6 @@ votes are combined and calibrated as in prediction. The embedding was learned wi
 row, so the votes of a trained network are optimistic.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ from modernnca.ensemble.ensemble import Ensemble
 from modernnca.evidence.score_error import Score, accuracy_score, r2_score
 from modernnca.table.targets import ClassificationTarget, RegressionTarget
 
-_N_ROWS = 8192  # asked at a time
+_N_ROWS = 8192  # combined at a time
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,7 @@ def leave_one_out(
         expected: the score of honest votes.
     """
     order = np.argsort(index, kind="stable")
-    parts = list(votes_without_self(ensemble, order))
-    votes = np.concatenate(parts)  # (N, V)
+    votes = votes_without_self(ensemble)[order]  # (N, V)
     values = ensemble.remembered.values.cpu().numpy()[order]
     if isinstance(target, ClassificationTarget):
         codes, predicted = values.argmax(1), votes.argmax(1)
@@ -70,29 +68,24 @@ def leave_one_out(
     )
 
 
-def votes_without_self(ensemble: Ensemble, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """The combined vote of all other rows on some remembered rows, some at a time.
-
-    Args:
-        rows: (B,) their numbers in the memory.
-
-    Each part is (b, V).
-    """
+def votes_without_self(ensemble: Ensemble) -> np.ndarray:
+    """The combined vote (M, V) of all other rows on each remembered row."""
     n_rows = len(ensemble.remembered.values)
     if n_rows < 2:
         raise ValueError(
             f"Leave-one-out needs at least 2 remembered rows; the model has {n_rows}."
         )
-    device = ensemble.remembered.values.device
-    for some in torch.from_numpy(rows).to(device).split(_N_ROWS):
-        votes = []
-        for member in ensemble.members:
-            with torch.inference_mode():
-                found = member.leave_one_out(some)
-            if found is None:
-                raise ValueError(
-                    f"A member of kind {member.kind!r} cannot leave a row out of its "
-                    "vote; give it a method `leave_one_out`, or fit without it."
-                )
-            votes.append(found.mean.double().cpu().numpy())
-        yield ensemble.combine(np.stack(votes))
+    votes = []
+    for member in ensemble.members:
+        with torch.inference_mode():
+            found = member.leave_one_out()
+        if found is None:
+            raise ValueError(
+                f"A member of kind {member.kind!r} cannot leave a row out of its "
+                "vote; give it a method `leave_one_out`, or fit without it."
+            )
+        votes.append(found.mean)
+    parts = zip(*(each.split(_N_ROWS) for each in votes), strict=True)
+    return np.concatenate(
+        [ensemble.combine(torch.stack(p).double().cpu().numpy()) for p in parts]
+    )

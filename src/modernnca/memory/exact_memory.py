@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.softnn import Rule, Votes, mask_future, vote_in_chunks
+from modernnca.kernels.self_votes import self_votes
 from modernnca.kernels.streaming import (
     PreparedKeys,
     geometry_of,
@@ -14,6 +15,8 @@ from modernnca.kernels.streaming import (
     stream_votes,
 )
 from modernnca.memory.memory import Memory, Pairs
+
+_MANY_ROWS = 1024  # with fewer, it does not matter
 
 
 class ExactMemory:
@@ -72,11 +75,13 @@ class ExactMemory:
             n_pairs=self.n_pairs,
         )
 
-    def leave_one_out(self, rows: Tensor) -> Votes:
-        """The vote of all other rows on some remembered rows (B,), by their numbers.
+    def leave_one_out(self, rows: Tensor | None = None) -> Votes:
+        """The vote of all other rows on each remembered row, or on some numbers (B,).
 
         A row that is earlier than all others sees them all.
         """
+        if rows is None:
+            return self._leave_each_out()
         time = None if self.time is None else self.time[rows]
         if self._prepared is None:
             return vote_in_chunks(
@@ -102,6 +107,21 @@ class ExactMemory:
         )
         mean = found.mean.index_copy(0, alone, again.mean)
         return Votes(mean, found.log_weight.index_copy(0, alone, again.log_weight))
+
+    def _leave_each_out(self) -> Votes:
+        """The same for all rows; where no row is later, in half the time."""
+        every = torch.arange(len(self.keys), device=self.keys.device)
+        symmetric = self.keys.device.type == "cpu" and self.time is None
+        if not symmetric or self._prepared is None or len(every) < _MANY_ROWS:
+            return self.leave_one_out(every)
+        found = self_votes(self._prepared, self.rule.temperature)
+        if found is None:
+            return self.leave_one_out(every)
+        votes, inexact = found
+        again = inexact.nonzero().squeeze(1)
+        if len(again):
+            votes.mean[again], votes.log_weight[again] = self.leave_one_out(again)
+        return votes
 
     def pairs(self, query: Tensor, time: Tensor | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""
