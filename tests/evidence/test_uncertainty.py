@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 import torch
 
-from modernnca import KNNMember, ModernNCAClassifier, ModernNCARegressor, load
+from modernnca import ModernNCAClassifier, ModernNCARegressor, load
 from modernnca.ensemble.baselines import ConstantMember
 from modernnca.ensemble.held_out import HeldOut
 from modernnca.ensemble.moments import moments
 from modernnca.errors import ModelFileError
+from modernnca.evidence import unlikeness
 from modernnca.evidence.score_error import r2_score
 
 N_ROWS = 200
@@ -150,9 +151,8 @@ def test_without_held_out_rows_nothing_is_promised(queries):
     assert model.held_out_ is None
     assert model.expected_score_ is None
     assert model.loo().optimism is None
-    for ask in (model.predict_interval, model.ood_score):
-        with pytest.raises(ValueError, match="no held-out rows: it was fitted without"):
-            ask(queries)
+    with pytest.raises(ValueError, match="no held-out rows: it was fitted without"):
+        model.predict_interval(queries)
     rows, truth = table(60, seed=2)
     model.calibrate_on(rows, truth)
     assert model.expected_score_.n_rows == 60
@@ -176,23 +176,40 @@ def test_calibration_rows_need_as_many_targets(regressor, queries):
 
 
 def test_rows_like_the_training_rows_have_uniform_p_values():
-    X, y = table()
-    model = ModernNCARegressor(n_members=1, validation_fraction=0, **QUICK).fit(X, y)
-    model.calibrate_on(*table(400, seed=2))
+    model = ModernNCARegressor(n_members=1, **QUICK).fit(*table(400))
     found = np.sort(model.ood_score(table(400, seed=3)[0]))
     uniform = np.arange(1, 401) / 401
     assert np.abs(found - uniform).max() < 0.11  # Kolmogorov-Smirnov, two samples
 
 
-def test_far_rows_are_unlike_the_training_rows():
-    X, y = table()
-    options = {**QUICK, "config": {**QUICK["config"], "baseline_check": True}}
-    members = [KNNMember()]
-    model = ModernNCARegressor(members=members, **options).fit(X, y)
-    far = pd.DataFrame({"a": [50.0, 0.0], "b": [-50.0, 0.0], "site": "north"})
-    found = model.ood_score(far)
-    assert found[0] == pytest.approx(1 / 41)
-    assert found[1] > 0.2
+def test_far_rows_are_unlike_the_training_rows(regressor):
+    rows = pd.DataFrame({"a": [50.0, 0.0], "b": [-50.0, 0.0], "site": "north"})
+    found = regressor.ood_score(rows)
+    assert found[0] == pytest.approx(1 / (N_ROWS + 1))
+    assert found[1] > 0.5
+    rows["site"] = ["mars", "mars"]
+    assert (regressor.ood_score(rows) < 0.3).all()
+
+
+def test_known_rows_are_compared_with_others():
+    X, y = table(60)
+    model = ModernNCARegressor(n_members=1, **QUICK).fit(X, y)
+    rows, shape = model._encode(model.rows_.table), model.preparation_.shape
+    wide = unlikeness._side_by_side(rows, shape)
+    distances = torch.cdist(wide, wide).fill_diagonal_(torch.inf)
+    typical = distances.topk(5, largest=False).values.mean(1).numpy()
+    query = table(10, seed=5)[0]
+    asked = unlikeness._side_by_side(model._read_queries(query), shape)
+    own = torch.cdist(asked, wide).topk(5, largest=False).values.mean(1).numpy()
+    expected = (1 + (typical[None] >= own[:, None]).sum(1)) / 61
+    np.testing.assert_allclose(model.ood_score(query), expected)
+
+
+def test_unlike_rows_need_the_raw_rows(regressor, queries, tmp_path):
+    regressor.save(tmp_path / "model", rows=False)
+    model = load(tmp_path / "model", device="cpu")
+    with pytest.raises(ValueError, match="ood_score needs the raw rows"):
+        model.ood_score(queries)
 
 
 def test_abstaining_masks_unlike_rows(regressor, classifier, queries):
@@ -235,7 +252,6 @@ BAD = {
     "votes": (np.full((40, 2), 2.0), "probabilities of held-out rows are out of range"),
     "neighbors": (np.full(40, -1.0), "spreads of held-out rows are negative"),
     "index": (np.full(40, -1), "held-out rows have negative numbers"),
-    "log_mass": (np.full(40, np.nan), "log_mass of held-out rows"),
     "members": (np.zeros(39), "members of held-out rows has the shape"),
 }
 
@@ -253,8 +269,7 @@ def test_a_file_with_impossible_held_out_rows_is_refused(name, classifier, tmp_p
         load(tmp_path / "model")
 
 
-def test_a_constant_knows_no_unlike_rows(queries):
+def test_a_constant_has_intervals_of_one_width(queries):
     X, y = table()
     model = ModernNCARegressor(members=[ConstantMember()], **QUICK).fit(X, y)
-    assert (model.ood_score(queries) == 1).all()
     assert np.ptp(model.predict_interval(queries), axis=0) == pytest.approx([0, 0])

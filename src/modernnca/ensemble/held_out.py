@@ -25,7 +25,6 @@ class HeldOut:
     votes: np.ndarray  # (H, V) calibrated probabilities, or standardized predictions
     neighbors: np.ndarray  # (H,) as in `Spread`
     members: np.ndarray  # (H,)
-    log_mass: np.ndarray  # (H,)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -33,7 +32,7 @@ class HeldOut:
     @property
     def spread(self) -> Spread:
         """How unsure the votes were."""
-        return Spread(self.neighbors, self.members, self.log_mass)
+        return Spread(self.neighbors, self.members)
 
     def state(self) -> dict[str, Any]:
         """Arrays, for a file."""

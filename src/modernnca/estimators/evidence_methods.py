@@ -37,6 +37,7 @@ class EvidenceMixin:
     rows_: RawExamples
     _check_fitted: Callable[[], None]
     _read_queries: Callable[..., Rows]
+    _encode: Callable[[RawTable], Rows]
     _neighbors: Callable[..., Neighbors]
 
     def explain(self, X, n_neighbors=10):
@@ -76,8 +77,8 @@ class EvidenceMixin:
     def calibrate_on(self, X, y):
         """Take rows that the model has not seen as its held-out rows from now on.
 
-        Expected scores, intervals, sets and `ood_score` are then about this very model,
-        so that their promises hold exactly for rows like these.
+        Expected scores, intervals and sets are then about this very model, so that
+        their promises hold exactly for rows like these.
         """
         queries = self._read_queries(X)
         truth = self.preparation_.target.encode(y)
@@ -95,13 +96,18 @@ class EvidenceMixin:
     def ood_score(self, X) -> np.ndarray:
         """How like the training rows each row of `X` is: a p-value (B,).
 
-        It is the share of held-out rows with as little weight of remembered rows around
-        them: about uniform on rows like the training rows, and near 0 on rows unlike
-        them all. Columns that the model does not use make no row unlike others.
+        It is the share of remembered rows that are as far from their nearest others, in
+        the columns of the table: about uniform on rows like the training rows, and near
+        0 on rows unlike them all.
         """
-        self._check_fitted()
-        held_out = known(self.held_out_)
-        return p_values(held_out, self._combined(X).spread.log_mass)
+        queries = self._read_queries(X)
+        if not self.rows_.table.columns:
+            raise ValueError(
+                "ood_score needs the raw rows, but the model was saved without them; "
+                "save it with rows=True."
+            )
+        remembered = self._encode(self.rows_.table)
+        return p_values(remembered, queries, self.preparation_.shape)
 
     def _combined(self, X: Any) -> Combined:
         """The combined votes on rows, and how unsure they are."""

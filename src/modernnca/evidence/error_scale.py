@@ -37,7 +37,7 @@ def fit_scale(
 ) -> ErrorScale:
     """Learn it from absolute errors (H,): a ridge regression of their logarithms.
 
-    >>> spread = Spread(np.linspace(1, 2, 50), np.ones(50), np.zeros(50))
+    >>> spread = Spread(np.linspace(1, 2, 50), np.ones(50))
     >>> scale = fit_scale(np.zeros(50), spread, 3 * spread.neighbors)
     >>> float(scale(np.zeros(1), Spread(*(part[:1] for part in spread)))[0].round(1))
     3.1
