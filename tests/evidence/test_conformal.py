@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from modernnca.ensemble.held_out import HeldOut
-from modernnca.ensemble.moments import Spread
+from modernnca.ensemble.moments import Uncertainty
 from modernnca.evidence.conformal import (
     intervals,
     least_rows,
@@ -21,7 +21,7 @@ def numbers(rng, n_rows):
     spread = np.exp(rng.randn(n_rows))
     members = np.exp(rng.randn(n_rows))
     truth = spread * rng.standard_normal(n_rows)
-    return truth, Spread(spread, members)
+    return truth, Uncertainty(spread, members)
 
 
 def held_out_numbers(rng, n_rows):
@@ -142,13 +142,13 @@ def test_no_query_is_expected_to_be_off_without_bound():
     truth, spread = numbers(rng, 200)
     scale = fit_scale(np.zeros(200), spread, np.abs(truth))
     most = scale(np.zeros(200), spread).max()
-    far = Spread(np.array([1e9]), np.array([1e9]))
+    far = Uncertainty(np.array([1e9]), np.array([1e9]))
     assert scale(np.zeros(1), far)[0] <= 4.001 * most
 
 
 def test_exact_predictions_have_intervals_without_width():
     nothing = np.zeros(30)
     rows = HeldOut(np.arange(30), nothing, np.zeros((30, 1)), *[nothing] * 2)
-    spread = Spread(np.zeros(2), np.zeros(2))
+    spread = Uncertainty(np.zeros(2), np.zeros(2))
     found = intervals(rows, np.ones(2), spread, 0.9)
     np.testing.assert_allclose(found, 1.0)

@@ -13,7 +13,7 @@ import numpy as np
 from modernnca._declared import array
 from modernnca.ensemble.calibration import Calibration, fit_calibration
 from modernnca.ensemble.combine import Combiner, fit_combiner
-from modernnca.ensemble.moments import Moments, Spread, spread_of
+from modernnca.ensemble.moments import Moments, Uncertainty, spread_of
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class HeldOut:
     index: np.ndarray  # (H,) row numbers in the table given to `fit`
     truth: np.ndarray  # (H,) codes of classes, or standardized targets
     votes: np.ndarray  # (H, V) calibrated probabilities, or standardized predictions
-    neighbors: np.ndarray  # (H,) as in `Spread`
+    neighbors: np.ndarray  # (H,) as in `Uncertainty`
     members: np.ndarray  # (H,)
 
     def __len__(self) -> int:
         return len(self.index)
 
     @property
-    def spread(self) -> Spread:
+    def spread(self) -> Uncertainty:
         """How unsure the votes were."""
-        return Spread(self.neighbors, self.members)
+        return Uncertainty(self.neighbors, self.members)
 
     def state(self) -> dict[str, Any]:
         """Arrays, for a file."""

@@ -43,17 +43,17 @@ def _vote(member: Member, ensemble: Ensemble, query: Rows) -> tuple[Tensor, Tens
     return mean[:, :1], mean[:, 1]
 
 
-class Spread(NamedTuple):
+class Uncertainty(NamedTuple):
     """How unsure the combined vote is; each (B,)."""
 
     neighbors: np.ndarray  # the standard deviation of the neighbors' targets
     members: np.ndarray  # the standard deviation of the members' votes
 
 
-def spread_of(found: Moments, combine: Combiner) -> Spread:
+def spread_of(found: Moments, combine: Combiner) -> Uncertainty:
     """The spread of votes that are combined so; in classification, of class shares."""
     weights = combine.weights_for(found.votes)  # (K, B)
     mean = (weights[..., None] * found.votes).sum(0)  # (B, V)
     between = (weights * np.square(found.votes - mean).sum(2)).sum(0)
     within = (weights * found.squares).sum(0) - mean[:, 0] ** 2
-    return Spread(np.sqrt(within.clip(0)), np.sqrt(between))
+    return Uncertainty(np.sqrt(within.clip(0)), np.sqrt(between))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from modernnca.ensemble.held_out import HeldOut
-from modernnca.ensemble.moments import Spread
+from modernnca.ensemble.moments import Uncertainty
 from modernnca.evidence.error_scale import ErrorScale, cross_fitted_scales, fit_scale
 
 _ROUNDING = 1e-9
@@ -76,7 +76,7 @@ def thresholds(
 def intervals(
     held_out: HeldOut,
     predictions: np.ndarray,
-    spread: Spread,
+    spread: Uncertainty,
     coverage: float,
     groups: Groups | None = None,
 ) -> np.ndarray:
@@ -91,7 +91,10 @@ def intervals(
 
 
 def quantiles(
-    held_out: HeldOut, predictions: np.ndarray, spread: Spread, levels: Sequence[float]
+    held_out: HeldOut,
+    predictions: np.ndarray,
+    spread: Uncertainty,
+    levels: Sequence[float],
 ) -> np.ndarray:
     """Calibrated quantiles (B, K) of predictions (B,), standardized.
 

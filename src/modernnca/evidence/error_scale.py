@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modernnca.ensemble.moments import Spread
+from modernnca.ensemble.moments import Uncertainty
 
 _MIN_ERROR = 0.02  # in units of the mean error: a smaller one has no useful logarithm
 _MIN_SPREAD = 0.03  # of the mean spread
@@ -25,7 +25,7 @@ class ErrorScale:
     least: tuple[float, float]  # of the spreads that have a logarithm
     limits: tuple[float, float]  # of the logarithm of the size
 
-    def __call__(self, predictions: np.ndarray, spread: Spread) -> np.ndarray:
+    def __call__(self, predictions: np.ndarray, spread: Uncertainty) -> np.ndarray:
         """The size (B,) for predictions (B,)."""
         features = _features(predictions, spread, self.least)
         logs = ((features - self.center) / self.scale) @ self.slopes + self.intercept
@@ -33,13 +33,13 @@ class ErrorScale:
 
 
 def fit_scale(
-    predictions: np.ndarray, spread: Spread, errors: np.ndarray
+    predictions: np.ndarray, spread: Uncertainty, errors: np.ndarray
 ) -> ErrorScale:
     """Learn it from absolute errors (H,): a ridge regression of their logarithms.
 
-    >>> spread = Spread(np.linspace(1, 2, 50), np.ones(50))
+    >>> spread = Uncertainty(np.linspace(1, 2, 50), np.ones(50))
     >>> scale = fit_scale(np.zeros(50), spread, 3 * spread.neighbors)
-    >>> float(scale(np.zeros(1), Spread(*(part[:1] for part in spread)))[0].round(1))
+    >>> float(scale(np.zeros(50), spread)[0].round(1))
     3.1
     """
     least = tuple(
@@ -63,7 +63,7 @@ def fit_scale(
 
 
 def cross_fitted_scales(
-    predictions: np.ndarray, spread: Spread, errors: np.ndarray
+    predictions: np.ndarray, spread: Uncertainty, errors: np.ndarray
 ) -> np.ndarray:
     """The size expected of each row (H,), learned from the rows of other folds."""
     found, folds = np.empty(len(errors)), np.arange(len(errors)) % _N_FOLDS
@@ -71,14 +71,15 @@ def cross_fitted_scales(
         return fit_scale(predictions, spread, errors)(predictions, spread)
     for fold in range(_N_FOLDS):
         own = folds == fold
-        rest = Spread(*(part[~own] for part in spread))
+        rest = Uncertainty(*(part[~own] for part in spread))
+        asked = Uncertainty(*(part[own] for part in spread))
         scale = fit_scale(predictions[~own], rest, errors[~own])
-        found[own] = scale(predictions[own], Spread(*(part[own] for part in spread)))
+        found[own] = scale(predictions[own], asked)
     return found
 
 
 def _features(
-    predictions: np.ndarray, spread: Spread, least: tuple[float, float]
+    predictions: np.ndarray, spread: Uncertainty, least: tuple[float, float]
 ) -> np.ndarray:
     """What is known of predictions (B,): (B, F)."""
     neighbors = np.log(spread.neighbors + least[0])

@@ -1,8 +1,8 @@
 """Leave-one-out votes: what all other remembered rows say about each of them.
 
-Nothing is refitted. A row is silent in the vote on itself, in every member, and the
-votes are combined and calibrated as in prediction. The embedding was learned with the
-row, so the votes of a trained network are optimistic.
+Nothing is refitted. No row votes on itself, in any member, and the votes are combined
+and calibrated as in prediction. The embedding was learned with the row, so the votes of
+a trained network are optimistic.
 """
 
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ from modernnca.core.rows import Rows
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.held_out import HeldOut
-from modernnca.ensemble.moments import Spread, moments, spread_of
+from modernnca.ensemble.moments import Uncertainty, moments, spread_of
 from modernnca.evidence.conformal import Groups
 from modernnca.evidence.score_error import Score, accuracy_score, r2_score
 from modernnca.table.raw_examples import RawExamples
@@ -26,7 +26,7 @@ class Combined(NamedTuple):
     """The combined votes on queries, and how unsure they are."""
 
     votes: np.ndarray  # (B, V)
-    spread: Spread
+    spread: Uncertainty
 
 
 def combined_votes(ensemble: Ensemble, queries: Rows) -> Combined:
