@@ -220,7 +220,7 @@ def boosted_classes(name: str, train: Rows, seed: int) -> tuple[np.ndarray, Any]
 METHODS = ("ModernNCA", "LightGBM", "CatBoost")
 
 
-def jobs(asked: argparse.Namespace) -> Iterator[tuple[str, int]]:
+def planned(asked: argparse.Namespace) -> Iterator[tuple[str, int]]:
     """Tables of both tasks in turn, all with one seed before the next."""
     names = tables_in(asked.data, asked.tables)
     for seed in range(asked.seeds):
@@ -233,7 +233,7 @@ def run(asked: argparse.Namespace) -> None:
     warnings.simplefilter("ignore")
     known = pd.read_csv(FILE) if FILE.exists() else pd.DataFrame(columns=COLUMNS)
     done = set(zip(known["table"], known["seed"], known["method"], strict=True))
-    for name, seed in jobs(asked):
+    for name, seed in planned(asked):
         missing = [m for m in METHODS if (name, seed, m) not in done]
         if not missing:
             continue
