@@ -38,7 +38,12 @@ def test_it_says_what_it_understood_how_well_it_went_and_where_the_model_is(
         "instead.\n" in said
     )
     final = f"The final model has a validation accuracy {model.validation_score_:.4g}."
-    assert f"{final}\nSaved to m.mnca (" in said
+    value, error, n_rows = model.expected_score_
+    expected = (
+        f"Expected accuracy {value:.2f} ± {error:.2f} (one standard error, from "
+        f"{n_rows} held-out rows)."
+    )
+    assert f"{final}\n{expected}\nSaved to m.mnca (" in said
     assert "epoch" in result.stderr  # the progress bar
     assert "Error" not in result.stderr
 

@@ -135,3 +135,31 @@ def test_the_wrong_table_names_the_columns_that_are_missing(shell, classifier_fi
         "Error: The table lacks the columns 'age', 'color', 'zip', 'joined', 'member', "
         "which were there in fit. It has 'u', 'v', not there in fit.\n"
     )
+
+
+def test_intervals_and_sets_stand_beside_the_predictions(
+    shell, classifier_file, regressor_file, shop
+):
+    shell("predict", regressor_file, shop, "--interval", "0.8", "-o", "out.parquet")
+    out = pa_parquet.read_table("out.parquet")
+    assert out.column_names == ["prediction", "interval_low", "interval_high"]
+    model = load(regressor_file)
+    X = read_table(shop).select(list(model.feature_names_in_))
+    found = np.stack([out["interval_low"], out["interval_high"]], 1)
+    np.testing.assert_array_equal(found, model.predict_interval(X, coverage=0.8))
+    shell("predict", classifier_file, shop, "--set", "0.8", "-o", "out.parquet")
+    out, model = pa_parquet.read_table("out.parquet"), load(classifier_file)
+    found = np.stack([out["in_set_no"], out["in_set_yes"]], 1)
+    expected = model.predict_set(known(model, shop), coverage=0.8)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_an_interval_is_of_numbers_and_a_set_of_classes(
+    shell, classifier_file, regressor_file, shop
+):
+    result = shell("predict", classifier_file, shop, "--interval", "0.8")
+    assert "--interval is for models that predict numbers; use --set." in result.stderr
+    result = shell("predict", regressor_file, shop, "--set", "0.8")
+    assert "--set is for models that predict classes; use --interval." in result.stderr
+    result = shell("predict", regressor_file, shop, "--interval", "1.5")
+    assert "coverage must be between 0 and 1" in result.stderr

@@ -6,6 +6,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from sklearn.base import is_classifier
 
 from modernnca.table.metrics import describe_score
 
@@ -88,6 +89,13 @@ def describe_training(model: Any) -> list[str]:
     if model.validation_score_ is not None:
         score = describe_score(metric, model.validation_score_)
         lines.append(f"the final model has a validation {score}")
+    if model.expected_score_ is not None:
+        value, error, n_rows = model.expected_score_
+        name = "accuracy" if is_classifier(model) else "R²"
+        lines.append(
+            f"expected {name} {value:.2f} ± {error:.2f} (one standard error, from "
+            f"{n_rows:,} held-out rows)"
+        )
     if model.fit_report_.left_out:
         missing = ", ".join(model.fit_report_.left_out)
         lines.append(f"there was no time for {missing}")

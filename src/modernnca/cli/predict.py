@@ -42,6 +42,21 @@ def predict(
             metavar="K", help="Add the K rows with the largest shares of the vote."
         ),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COVERAGE",
+            help="Add an interval with this probability of the number, such as 0.9.",
+        ),
+    ] = None,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            "--set",
+            metavar="COVERAGE",
+            help="Add which classes are in a set with this probability of the class.",
+        ),
+    ] = None,
     device: Device = None,
 ) -> None:
     """Predict the target of each row of a table."""
@@ -52,7 +67,9 @@ def predict(
     fitted = load(model, device=device)
     whole = read_table(table, texts=text_columns(fitted))
     with warnings_as_notes():
-        predictions = predictions_for(fitted, whole, n_neighbors=neighbors)
+        predictions = predictions_for(
+            fitted, whole, n_neighbors=neighbors, interval=interval, sets=sets
+        )
     result = beside(whole, predictions) if keep else predictions
     if out is None:
         print_table(result)
@@ -67,12 +84,30 @@ def text_columns(model: Any) -> list[str]:
     return [column.name for column in columns if column.held == "text"]
 
 
-def predictions_for(model: Any, X: pa.Table, *, n_neighbors: int | None) -> pa.Table:
-    """The predictions, and the rows behind them, as columns of a table."""
+def predictions_for(
+    model: Any,
+    X: pa.Table,
+    *,
+    n_neighbors: int | None,
+    interval: float | None = None,
+    sets: float | None = None,
+) -> pa.Table:
+    """The predictions, how sure they are, and the rows behind them, as columns."""
+    if is_classifier(model) and interval is not None:
+        raise ValueError("--interval is for models that predict numbers; use --set.")
+    if not is_classifier(model) and sets is not None:
+        raise ValueError("--set is for models that predict classes; use --interval.")
     columns = {"prediction": model.predict(X)}
+    if interval is not None:
+        low, high = model.predict_interval(X, coverage=interval).T
+        columns |= {"interval_low": low, "interval_high": high}
     if is_classifier(model):
         for label, shares in zip(model.classes_, model.predict_proba(X).T, strict=True):
             columns[f"probability_{label}"] = shares
+    if sets is not None:
+        found = model.predict_set(X, coverage=sets)
+        for label, within in zip(model.classes_, found.T, strict=True):
+            columns[f"in_set_{label}"] = within
     if n_neighbors is not None:
         found = model.explain(X, n_neighbors=n_neighbors)
         pairs = zip(found.indices.T, found.shares.T, strict=True)

@@ -75,8 +75,11 @@ class TrainingJob:
     def _save(self) -> None:
         """Write the fitted model; its neighbors are numbered as in the file."""
         remembered, rows = self.model.rows_, not self.options.no_rows
-        index = self.target.rows[remembered.index]
+        index, held_out = self.target.rows[remembered.index], self.model.held_out_
         self.model.rows_ = replace(remembered, index=index)
+        if held_out is not None:
+            index = self.target.rows[held_out.index]
+            self.model.held_out_ = replace(held_out, index=index)
         write_somewhere(lambda path: self.model.save(path, rows=rows), self.options.out)
 
     def report(self) -> None:

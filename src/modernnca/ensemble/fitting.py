@@ -15,12 +15,14 @@ from modernnca.ensemble.calibration import Calibration, fit_calibration
 from modernnca.ensemble.combine import Combiner, fit_combiner
 from modernnca.ensemble.costs import RESERVED, finetuning_ratio
 from modernnca.ensemble.ensemble import Ensemble
+from modernnca.ensemble.held_out import HeldOut, cross_fitted_votes, held_out_rows
 from modernnca.ensemble.joint_training import (
     finetune_together,
     fit_together,
     group_members,
 )
 from modernnca.ensemble.member import Member
+from modernnca.ensemble.moments import Moments, moments
 from modernnca.ensemble.network_member import MIN_FINETUNING, NetworkMember
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.run import Run
@@ -54,6 +56,7 @@ class Combined(NamedTuple):
     calibration: Calibration = Calibration()
     baseline: str | None = None  # the kind of the baseline that votes instead
     score: float | None = None  # on the validation rows, if there are any
+    held_out: HeldOut | None = None  # the votes on these rows
 
 
 class Finished(NamedTuple):
@@ -192,39 +195,68 @@ def combine_members(
     """
     if not trained:
         return _baseline_alone(train, run)
-    config, weighted = run.config, run.config.combine == "weighted"
-    needed = weighted or config.calibrate or config.baseline_check
+    config = run.config
+    if not (config.combine == "weighted" or config.calibrate or config.baseline_check):
+        return _all_alike(trained, train, valid, run)
     n_asked = 0 if valid is None else _n_asked(len(trained), train, valid, run)
-    if valid is None or not needed or not n_asked:
-        kept = [each for each in trained if not each.prototype.auxiliary] or trained
-        score = _score_of(kept[0].history) if len(kept) == 1 else None
-        return Combined(kept, Combiner.mean(len(kept)), score=score)
+    if valid is None or not n_asked:
+        return _all_alike(trained, train, None, run)
     valid = valid.sample(n_asked, run.seeds[0])
     evaluate = _evaluator(valid, run)
     rows, known = (_as_validated(part.encoded, run) for part in (train, valid))
     members = [each.member for each in trained]
     ensemble = Ensemble.remembering(members, Combiner.mean(len(members)), rows)
-    votes = ensemble.votes(known.rows)  # (K, B, V)
-    combine, classification = ensemble.combine, votes.shape[2] > 1
-    if weighted:
-        values = known.values.cpu().numpy()
-        combine = fit_combiner(votes, values, classification=classification)
-    combined, baseline = combine(votes), None
-    score = _cross_fitted_score(votes, known, evaluate, run)
+    found, combine = moments(ensemble, known.rows), ensemble.combine
+    if config.combine == "weighted":
+        values, classes = known.values.cpu().numpy(), known.values.shape[1] > 1
+        combine = fit_combiner(found.votes, values, classification=classes)
+    held_out = _held_out(found, valid, combine, run)
+    combined, baseline = combine(found.votes), None
+    score = evaluate(_cross_fitted(found, known, evaluate, run))[0]
     if config.baseline_check:
         some = np.arange(0, len(combined), -(-len(combined) // _MAX_BASELINE_ROWS))
         few, best = evaluate.take(some), evaluate.take(some)(combined[some])
         asked = known.take(torch.from_numpy(some))
-        found = _better_baseline(best, few, rows, asked, run)
-        if found is not None:
-            trained, baseline = [found.trained], found.trained.member.kind
-            combine, combined, evaluate = Combiner.mean(1), found.votes, few
+        better = _better_baseline(best, few, rows, asked, run)
+        if better is not None:
+            trained, baseline = [better.trained], better.trained.member.kind
+            combine, combined, evaluate = Combiner.mean(1), better.found.votes[0], few
+            held_out = _held_out(better.found, valid.take(some), combine, run)
             score = evaluate(combined)[0]
     calibration = Calibration()
     if config.calibrate and isinstance(evaluate.target, ClassificationTarget):
         codes = evaluate.target.encode(evaluate.y)
         calibration = fit_calibration(combined, codes, evaluate.weights)
-    return Combined(trained, combine, calibration, baseline, score)
+    return Combined(trained, combine, calibration, baseline, score, held_out)
+
+
+def _all_alike(
+    trained: list[Trained], train: Part, valid: Part | None, run: Run
+) -> Combined:
+    """All members count alike; nothing is learned from validation rows, if any."""
+    kept = [each for each in trained if not each.prototype.auxiliary] or trained
+    score = _score_of(kept[0].history) if len(kept) == 1 else None
+    combine, held_out = Combiner.mean(len(kept)), None
+    if valid is not None and math.isinf(run.budget.left()):
+        valid = valid.sample(_MAX_COMBINED_ROWS, run.seeds[0])
+        rows, known = (_as_validated(part.encoded, run) for part in (train, valid))
+        ensemble = Ensemble.remembering([t.member for t in kept], combine, rows)
+        held_out = _held_out(moments(ensemble, known.rows), valid, combine, run)
+    return Combined(kept, combine, score=score, held_out=held_out)
+
+
+def _held_out(found: Moments, valid: Part, combine: Combiner, run: Run) -> HeldOut:
+    """The honest votes on the validation rows."""
+    values, raw = valid.encoded.values.cpu().numpy(), valid.raw
+    return held_out_rows(
+        found,
+        values,
+        raw.index,
+        combine,
+        raw.weights,
+        weighted=run.config.combine == "weighted" and len(found.votes) > 1,
+        calibrate=run.config.calibrate,
+    )
 
 
 def _n_asked(n_members: int, train: Part, valid: Part, run: Run) -> int:
@@ -249,29 +281,18 @@ def _score_of(history: History) -> float | None:
     return None if math.isnan(score) else score
 
 
-def _cross_fitted_score(
-    votes: np.ndarray, known: Examples, evaluate: Evaluator, run: Run
-) -> float:
-    """The score of the combined members on validation rows.
-
-    Each row is predicted with weights and a calibration learned from other rows.
-    """
-    values, config = known.values.cpu().numpy(), run.config
-    combined, places = votes.mean(0), np.arange(votes.shape[1])
-    classes = isinstance(evaluate.target, ClassificationTarget)
-    for half in (places % 2 == 0, places % 2 == 1):
-        if half.all() or not half.any():
-            continue
-        combine, others = Combiner.mean(len(votes)), evaluate.take(places[~half])
-        if config.combine == "weighted":
-            some, of_some = votes[:, ~half], values[~half]
-            combine = fit_combiner(some, of_some, classification=votes.shape[2] > 1)
-        combined[half] = combine(votes[:, half])
-        if config.calibrate and classes and config.eval_metric not in _BY_RANK:
-            codes = others.target.encode(others.y)
-            learned = fit_calibration(combine(votes[:, ~half]), codes, others.weights)
-            combined[half] = learned(combined[half])
-    return evaluate(combined)[0]
+def _cross_fitted(
+    found: Moments, known: Examples, evaluate: Evaluator, run: Run
+) -> np.ndarray:
+    """The combined votes (B, V) on validation rows, as they are to be scored."""
+    config = run.config
+    return cross_fitted_votes(
+        found.votes,
+        known.values.cpu().numpy(),
+        evaluate.weights,
+        weighted=config.combine == "weighted",
+        calibrate=config.calibrate and config.eval_metric not in _BY_RANK,
+    )
 
 
 def _baseline_alone(train: Part, run: Run) -> Combined:
@@ -285,7 +306,7 @@ def _baseline_alone(train: Part, run: Run) -> Combined:
 
 class _Baseline(NamedTuple):
     trained: Trained
-    votes: np.ndarray  # (B, V) for the validation rows
+    found: Moments  # of the validation rows
 
 
 def _better_baseline(
@@ -297,8 +318,8 @@ def _better_baseline(
         member = copy.deepcopy(prototype)
         history = member.fit(train, valid, run)
         ensemble = Ensemble.remembering([member], Combiner.mean(1), train)
-        votes = ensemble.vote(valid.rows)
-        if better_result(result := evaluate(votes), best):
+        votes = moments(ensemble, valid.rows)
+        if better_result(result := evaluate(votes.votes[0]), best):
             best = result
             found = _Baseline(Trained(prototype, member, history), votes)
     return found

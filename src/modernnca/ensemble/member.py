@@ -95,6 +95,14 @@ class Member(ABC):
     def vote(self, query: Rows) -> Votes:
         """Vote on queries: the mean (B, V), and the log of its total weight (B, 1)."""
 
+    def leave_one_out(self, rows: Tensor | None = None) -> Votes | None:
+        """The vote of all other remembered rows on each, or on some numbers (B,).
+
+        None if the vote of a row cannot be taken out.
+        """
+        del rows
+        return None
+
     def pairs(self, query: Rows) -> Pairs | None:
         """The distance and the share in the vote of every remembered row, (B, M).
 

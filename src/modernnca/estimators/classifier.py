@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from modernnca.estimators.estimator import BaseModernNCA
+from modernnca.evidence.conformal import check_coverage, prediction_sets
+from modernnca.evidence.uncertainty import known
 
 
 class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
@@ -71,13 +73,16 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         """The classes, in the order of the columns of `predict_proba`."""
         return self.preparation_.target.classes_  # type: ignore[union-attr]
 
-    def predict(self, X, groups=None):
+    def predict(self, X, groups=None, abstain=None):
         """Predict the class of each row of `X`.
 
-        With `groups`, rows of a query's own group do not vote; see `fit`.
+        With `groups`, rows of a query's own group do not vote; see `fit`. With
+        `abstain`, a number between 0 and 1, the predictions are a numpy masked array:
+        rows of an `ood_score` below it are masked.
         """
         votes = self._votes(X, groups)
-        return self.preparation_.target.decode(votes.argmax(1))
+        found = self.preparation_.target.decode(votes.argmax(1))
+        return self._abstaining(found, X, abstain)
 
     def predict_proba(self, X, groups=None):
         """The probability of each class, in the order of `classes_`."""
@@ -88,3 +93,21 @@ class ModernNCAClassifier(ClassifierMixin, BaseModernNCA):
         """The logarithm of the probability of each class; -inf of a zero."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, groups))
+
+    def predict_set(self, X, coverage=0.9, by=None) -> np.ndarray:
+        """Sets of classes (B, classes), of which the true one is with this probability.
+
+        Split-conformal, as `predict_interval` of the regressor: a class is in the set
+        if it is as probable as the true class of most held-out rows. Where no class is,
+        the set is empty.
+
+        Args:
+            X: the rows.
+            coverage: the probability.
+            by: a column; each of its values with enough held-out rows is calibrated by
+                itself.
+        """
+        self._check_fitted()
+        check_coverage(coverage)
+        held_out, parts = known(self.held_out_), self._parts(X, by)
+        return prediction_sets(held_out, self.predict_proba(X), coverage, parts)

@@ -28,6 +28,7 @@ from modernnca.ensemble.fitting import (
     finish,
     fit_members,
 )
+from modernnca.ensemble.held_out import HeldOut
 from modernnca.ensemble.member import MEMBER_KINDS, Member
 from modernnca.ensemble.mixture import default_members
 from modernnca.ensemble.neighbors import Neighbors
@@ -71,6 +72,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
     rows_: RawExamples
     history_: list[Epoch]
     fit_report_: FitReport
+    held_out_: HeldOut | None  # validation rows, before anything was learned from them
     validation_score_: float | None  # by `eval_metric`; higher is better
     n_features_out_: int
 
@@ -284,7 +286,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         ]
         self.best_epochs_ = [history.best_epoch for history in histories]
         self.ended_ = [history.ended for history in histories]
-        self.validation_score_ = combined.score
+        self.validation_score_, self.held_out_ = combined.score, combined.held_out
         self.fit_report_ = FitReport(
             seconds=time.monotonic() - began,
             time_limit=self.time_limit,

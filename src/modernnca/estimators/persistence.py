@@ -15,6 +15,7 @@ from modernnca._version import __version__
 from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.fit_report import FitReport
+from modernnca.ensemble.held_out import HeldOut
 from modernnca.ensemble.preparation import Preparation
 from modernnca.errors import ModelFileError
 from modernnca.estimators.classifier import ModernNCAClassifier
@@ -146,6 +147,7 @@ def _state(model: BaseModernNCA, *, rows: bool) -> dict[str, Any]:
         "n_features_out": model.n_features_out_,
         "validation_score": model.validation_score_,
         "report": model.fit_report_.state(),
+        "held_out": None if model.held_out_ is None else model.held_out_.state(),
     }
 
 
@@ -181,6 +183,11 @@ def _restore(tree: dict[str, Any], device: torch.device) -> BaseModernNCA:
     unknown = FitReport(0.0, None, "unknown", len(index), len(model.members_))
     told = tree.get("report")
     model.fit_report_ = unknown if told is None else FitReport.from_state(told)
+    held_out = with_arrays(tree.get("held_out"))
+    n_values = model.preparation_.target.n_values
+    model.held_out_ = (
+        None if held_out is None else HeldOut.from_state(held_out, n_values)
+    )
     check_model(model)
     return model
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from modernnca.core.origin import Origin
 from modernnca.core.softnn import Rule, Votes, vote_in_chunks
+from modernnca.kernels.self_votes import self_votes
 from modernnca.kernels.streaming import (
     PreparedKeys,
     geometry_of,
@@ -19,6 +20,8 @@ from modernnca.kernels.streaming import (
 from modernnca.memory.memory import Memory, PairReader, Pairs, reader_of
 
 _MIN_LOG_SHARE = -40.0  # of smaller ones, the squares would be denormal, which is slow
+
+_MANY_ROWS = 1024  # with fewer, it does not matter
 
 
 class ExactMemory:
@@ -90,6 +93,59 @@ class ExactMemory:
             key_origin=self.origin,
             n_pairs=self.n_pairs,
         )
+
+    def leave_one_out(self, rows: Tensor | None = None) -> Votes:
+        """The vote of all other rows on each remembered row, or on some numbers (B,).
+
+        A row that is earlier than all others sees them all.
+        """
+        if rows is None:
+            return self._leave_each_out()
+        origin = None if self.origin is None else self.origin.take(rows)
+        if self._prepared is None:
+            return vote_in_chunks(
+                self.keys[rows],
+                self.keys,
+                self.values,
+                rule=self.rule,
+                log_weights=self.log_weights,
+                own=rows,
+                query_origin=origin,
+                key_origin=self.origin,
+                n_pairs=self.n_pairs,
+            )
+        query, temperature = self.keys[rows], self.rule.temperature
+        found = stream_vote(
+            query,
+            self._prepared,
+            temperature=temperature,
+            query_origin=origin,
+            key_origin=self.origin,
+            own=rows,
+        )
+        alone = found.log_weight.isneginf().squeeze(1).nonzero().squeeze(1)
+        if origin is None or not len(alone):
+            return found
+        again = stream_vote(
+            query[alone], self._prepared, temperature=temperature, own=rows[alone]
+        )
+        mean = found.mean.index_copy(0, alone, again.mean)
+        return Votes(mean, found.log_weight.index_copy(0, alone, again.log_weight))
+
+    def _leave_each_out(self) -> Votes:
+        """The same for all rows; where no row is later, in half the time."""
+        every = torch.arange(len(self.keys), device=self.keys.device)
+        symmetric = self.keys.device.type == "cpu" and self.origin is None
+        if not symmetric or self._prepared is None or len(every) < _MANY_ROWS:
+            return self.leave_one_out(every)
+        found = self_votes(self._prepared, self.rule.temperature)
+        if found is None:
+            return self.leave_one_out(every)
+        votes, inexact = found
+        again = inexact.nonzero().squeeze(1)
+        if len(again):
+            votes.mean[again], votes.log_weight[again] = self.leave_one_out(again)
+        return votes
 
     def pairs(self, query: Tensor, origin: Origin | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""

@@ -47,6 +47,9 @@ class Memory(Protocol):
     def vote(self, query: Tensor, origin: Origin | None = None) -> Votes:
         """The vote of all rows on queries (B, D)."""
 
+    def leave_one_out(self, rows: Tensor | None = None) -> Votes:
+        """The vote of all other rows on each remembered row, or on those numbered."""
+
     def pairs(self, query: Tensor, origin: Origin | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""
 
