@@ -61,6 +61,10 @@ class EmbeddingMember(Member):
         """The vote of the remembered rows."""
         return self.memory_.vote(self.embed(query), query.time)
 
+    def leave_one_out(self, rows: Tensor) -> Votes:
+        """The vote of all other remembered rows on some of them."""
+        return self.memory_.leave_one_out(rows)
+
     def pairs(self, query: Rows) -> Pairs:
         """Distances in the embedding, and shares of the vote."""
         return self.memory_.pairs(self.embed(query), query.time)

@@ -85,6 +85,14 @@ class Member(ABC):
     def vote(self, query: Rows) -> Votes:
         """Vote on queries: the mean (B, V), and the log of its total weight (B, 1)."""
 
+    def leave_one_out(self, rows: Tensor) -> Votes | None:
+        """The vote of all other remembered rows on some of them, by their numbers (B,).
+
+        None if the vote of a row cannot be taken out.
+        """
+        del rows
+        return None
+
     def pairs(self, query: Rows) -> Pairs | None:
         """The distance and the share in the vote of every remembered row, (B, M).
 

@@ -1,15 +1,13 @@
 """The methods of a fitted model that show evidence; the work is done in `evidence`."""
 
 from collections.abc import Callable
-from typing import Any
 
-from modernnca.core.rows import Rows
+from modernnca.ensemble.calibration import Calibration
 from modernnca.ensemble.ensemble import Ensemble, Neighbors
-from modernnca.ensemble.preparation import Preparation, values_of
+from modernnca.ensemble.preparation import Preparation
 from modernnca.evidence.explanation import Explanation
+from modernnca.evidence.leave_one_out import LeaveOneOut, leave_one_out
 from modernnca.table.raw_examples import RawExamples
-from modernnca.table.schema import conform, read_table
-from modernnca.table.targets import read_numbers, read_target
 
 
 class EvidenceMixin:
@@ -17,11 +15,10 @@ class EvidenceMixin:
 
     ensemble_: Ensemble
     preparation_: Preparation
+    calibration_: Calibration
     rows_: RawExamples
-    _neighbors: Callable[..., Neighbors]
-    _read_queries: Callable[..., Rows]
-    _encode: Callable[..., Rows]
     _check_fitted: Callable[[], None]
+    _neighbors: Callable[..., Neighbors]
 
     def explain(self, X, n_neighbors=10):
         """The remembered rows with the largest shares of the vote on each row of `X`.
@@ -34,6 +31,18 @@ class EvidenceMixin:
         indices, rest = self.rows_.index[found.rows], 1 - found.shares.sum(1)
         return Explanation(indices, found.shares, found.distances, rest.clip(0))
 
+    def loo(self) -> LeaveOneOut:
+        """What all other remembered rows say about each of them, without refitting.
+
+        Returns a `LeaveOneOut` with `rows`, `y`, `predictions`, `probabilities` (None
+        in regression), `score` (accuracy, or R²) and `score_error`, in the order of the
+        table given to `fit`. The distance was learned with these rows, so the score is
+        optimistic.
+        """
+        self._check_fitted()
+        index, target = self.rows_.index, self.preparation_.target
+        return leave_one_out(self.ensemble_, target, self.calibration_, index)
+
     def audit(self, X=None, y=None):
         """What is wrong with the remembered rows, and with another table `X`.
 
@@ -45,51 +54,23 @@ class EvidenceMixin:
 
         Returns an `Audit`: pandas frames, with `to_html` and `to_csv`.
         """
-        # These need pandas, which is not needed to predict.
-        from modernnca.evidence.auditing import run_audit
-        from modernnca.evidence.frames import import_pandas
+        from modernnca.estimators.audited_model import audit_model
 
-        self._check_fitted()
-        import_pandas("audit")
-        if X is None and y is not None:
-            raise ValueError("y was given without X; give the rows of y as X, too.")
-        if not self.rows_.table.columns:
-            raise ValueError(
-                "audit needs the raw rows, but the model was saved without them; save "
-                "it with save(path, rows=True), or audit the model before it is saved."
-            )
-        return run_audit(self._audited(), self._other_table(X, y))
+        return audit_model(self, X, y)
 
-    def _audited(self) -> Any:
-        from modernnca.evidence.auditing import Audited
-        from modernnca.evidence.influence import leave_one_out_votes
+    def map(self, X=None, color="target"):
+        """The embedding of the remembered rows in two dimensions; see docs/map.md.
 
-        rows = self._encode(self.rows_.table)
-        return Audited(
-            self.ensemble_,
-            self.preparation_,
-            self.rows_.table,
-            rows,
-            self.rows_.index,
-            leave_one_out_votes(self.ensemble_, rows),
-        )
+        By t-SNE if openTSNE is installed (`modernnca[map]`), else by its two principal
+        components.
 
-    def _other_table(self, X: Any, y: Any) -> Any:
-        from modernnca.evidence.auditing import OtherTable
+        Args:
+            X: new rows, to be placed on the map.
+            color: target, prediction, error, uncertainty, or the name of a column.
 
-        if X is None:
-            return None
-        rows = self._read_queries(X)
-        names = getattr(self, "feature_names_in_", None)
-        table = read_table(X, only=None if names is None else set(names))
-        table = conform(table, self.preparation_.preprocessor.schema_)
-        values = None
-        if y is not None:
-            targets, _ = read_numbers(read_target(y), self.rows_.reading)
-            if len(targets) != len(table):
-                raise ValueError(
-                    f"X has {len(table):,} rows, but y has {len(targets):,} targets; "
-                    "give one for each row."
-                )
-            values = values_of(self.preparation_.target, targets)
-        return OtherTable(table, rows, values, None)
+        Returns a `Map` with `coordinates` (M, 2), `new` (B, 2) and `prototypes`;
+        `plot`, `to_html`, and a view in notebooks. The order is that of `fit`.
+        """
+        from modernnca.estimators.audited_model import map_model
+
+        return map_model(self, X, color)

@@ -70,7 +70,7 @@ def _targets(audit: Audit) -> str:
             names=words["names"],  # type: ignore[arg-type]
         )
     )
-    names = ["row", "given", "suggested", str(words["evidence"]), "likely", "voters"]
+    names = ["row", "given", "suggested", str(words["evidence"]), "voters"]
     parts.append(_lines(held[held["likely"]] if n_likely else held.head(5), names))
     if len(audit.new_labels):
         n_new = int(audit.new_labels["likely"].sum())
@@ -181,7 +181,8 @@ def _influence(audit: Audit) -> str:
     figure = histogram(
         logs,
         held["unused"].to_numpy(),
-        unit="share of the votes, power of ten of an equal share",
+        unit="share of the votes, in units of an equal share",
+        told=lambda power: f"{10**power:.2g}",
         label="How many rows have which share of all votes",
         names=("used", "never used"),
     )

@@ -59,15 +59,3 @@ def _shares(ensemble: Ensemble, query: Rows) -> torch.Tensor:
     with torch.inference_mode():
         found = ensemble.shares(query)
     return found.clone()
-
-
-def leave_one_out_votes(ensemble: Ensemble, rows: Rows) -> np.ndarray:
-    """TEMPORARY."""
-    values, parts = ensemble.remembered.values, []
-    for some in chunks(rows.n_rows, rows.n_rows * len(ensemble.members), _N_PAIRS):
-        own = torch.arange(rows.n_rows)[some]
-        given = _shares(ensemble, rows.take(own))
-        given[torch.arange(len(own)), own] = 0
-        given = given / given.sum(1, keepdim=True).clamp_min(1e-12)
-        parts.append((given @ values).double().cpu().numpy())
-    return np.concatenate(parts)

@@ -4,7 +4,7 @@ Every text is escaped. A part can stand in a notebook: its styles apply to itsel
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -26,9 +26,9 @@ STYLE = """
 .mnca p { max-width: 44rem; margin: .3rem 0 .7rem; overflow-wrap: anywhere; }
 .mnca .muted, .mnca caption, .mnca figcaption { color: var(--muted); font-size: .9rem; }
 .mnca .cards { display: grid; gap: 1px; margin: 1.2rem 0; border: 1px solid var(--line);
-  grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); background: var(--line);
-  border-radius: 8px; overflow: hidden; }
-.mnca .cards div { background: var(--panel); padding: .7rem .9rem; }
+  grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr));
+  background: var(--panel); border-radius: 8px; overflow: hidden; }
+.mnca .cards div { padding: .6rem .9rem; box-shadow: 0 0 0 1px var(--line); }
 .mnca .cards dt { color: var(--muted); font-size: .85rem; }
 .mnca .cards dd { margin: 0; font-size: 1.5rem; }
 .mnca .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px;
@@ -37,12 +37,13 @@ STYLE = """
 .mnca caption { text-align: left; padding: .4rem .7rem; }
 .mnca th, .mnca td { padding: .3rem .7rem; text-align: left; vertical-align: top;
   border-top: 1px solid var(--line); background: var(--panel); color: var(--ink); }
-.mnca td { max-width: 22rem; overflow-wrap: anywhere; }
+.mnca td { max-width: 22rem; overflow-wrap: break-word; }
+.mnca td.long { min-width: 12rem; }
 .mnca th { position: sticky; top: 0; font-weight: 600; white-space: nowrap; }
 .mnca .number { text-align: right; white-space: nowrap; }
 .mnca figure { margin: .8rem 0; }
-.mnca svg { display: block; width: 100%; height: auto; max-width: 40rem; }
-.mnca svg text { fill: var(--muted); font: 13px system-ui, sans-serif; }
+.mnca svg { display: block; width: 100%; height: auto; max-width: 32rem; }
+.mnca svg text { fill: var(--muted); font: 12px system-ui, sans-serif; }
 .mnca .bar { fill: var(--accent); } .mnca .hot { fill: var(--other); }
 .mnca .axis { stroke: var(--line); stroke-width: 1; }
 .mnca .key::before { content: ""; display: inline-block; width: .7em; height: .7em;
@@ -50,6 +51,7 @@ STYLE = """
 .mnca .key.hot::before { background: var(--other); }
 """
 _N_BINS = 30
+_LONG = 20  # letters in a cell that is given room
 
 
 def page(title: str, body: str) -> str:
@@ -89,14 +91,14 @@ def shown(value: Any) -> str:
     """A value as a person reads it.
 
     >>> shown(0.123456), shown(1234567), shown("a"), shown(float("nan"))
-    ('0.1235', '1,234,567', 'a', '')
+    ('0.123', '1,234,567', 'a', '')
     """
     if isinstance(value, bool | np.bool_):
         return "yes" if value else ""
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     if isinstance(value, float | np.floating):
-        return "" if math.isnan(value) else f"{value:,.4g}"
+        return "" if math.isnan(value) else f"{value:,.3g}"
     return str(value)
 
 
@@ -106,11 +108,17 @@ def table(
     """A table that scrolls by itself where it is wide or long."""
 
     def cell(value: Any) -> str:
-        number = isinstance(value, int | float | np.number)
-        number = number and not isinstance(value, bool | np.bool_)
-        return f"<td{' class=number' if number else ''}>{escape(shown(value))}</td>"
+        text = shown(value)
+        long = " class=long" if len(text) > _LONG else ""
+        kind = " class=number" if _is_number(value) else long
+        return f"<td{kind}>{escape(text)}</td>"
 
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    first = lines[0] if lines else [""] * len(names)
+    head = "".join(
+        f'<th scope="col"{" class=number" if _is_number(value) else ""}>'
+        f"{escape(name)}</th>"
+        for name, value in zip(names, first, strict=True)
+    )
     body = "".join(f"<tr>{''.join(map(cell, line))}</tr>\n" for line in lines)
     told = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
@@ -120,6 +128,11 @@ def table(
     )
 
 
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number)
+    return number and not isinstance(value, bool | np.bool_)
+
+
 def histogram(
     values: np.ndarray,
     hot: np.ndarray,
@@ -127,12 +140,13 @@ def histogram(
     unit: str,
     label: str,
     names: tuple[str, str],
+    told: Callable[[float], str] = "{:.3g}".format,
 ) -> str:
     """How values are distributed, some of them in another color, as an SVG figure.
 
     Heights are square roots of counts, so that few rows are seen beside many.
     """
-    width, height, base, left = 600, 190, 150, 8
+    width, height, base, left = 400, 170, 130, 4
     low, high = float(values.min()), float(values.max())
     high = high if high > low else low + 1.0
     edges = np.linspace(low, high, _N_BINS + 1)
@@ -141,7 +155,7 @@ def histogram(
     tallest = max(1, counts.max()) ** 0.5
     step, bars = (width - 2 * left) / _N_BINS, []
     for place, (n, n_hot) in enumerate(zip(counts, hots, strict=True)):
-        x, tip = left + place * step, f"{edges[place]:.3g} to {edges[place + 1]:.3g}"
+        x, tip = left + place * step, f"{told(edges[place])} to {told(edges[place + 1])}"
         for count, kind in ((n, "bar"), (n_hot, "hot")):
             if count:
                 tall = max(1.5, count**0.5 / tallest * (base - 20))
@@ -152,7 +166,7 @@ def histogram(
                 )
     ticks = "".join(
         f'<text x="{left + share * (width - 2 * left):.0f}" y="{base + 16}" '
-        f'text-anchor="{anchor}">{low + share * (high - low):.3g}</text>'
+        f'text-anchor="{anchor}">{told(low + share * (high - low))}</text>'
         for share, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
     )
     first, second = map(escape, names)
@@ -171,11 +185,11 @@ def bars(
     lines: Sequence[tuple[str, float, bool]], *, label: str, unit: str
 ) -> str:
     """Values from 0 to 1, each beside its name, some of them in another color."""
-    width, tall, start = 600, 22, 220
+    width, tall, start = 400, 22, 150
     parts = []
     for place, (name, value, hot) in enumerate(lines):
-        y, long = place * tall, max(1.0, value * (width - start - 60))
-        told = name if len(name) <= 30 else name[:29] + "…"
+        y, long = place * tall, max(1.0, value * (width - start - 45))
+        told = name if len(name) <= 22 else name[:21] + "…"
         parts.append(
             f'<text x="{start - 8}" y="{y + 15}" text-anchor="end">{escape(told)}'
             f'<title>{escape(name)}</title></text><rect class="{"hot" if hot else "bar"}"'

@@ -78,12 +78,15 @@ def stream_vote(
     *,
     temperature: Tensor | float,
     time: Tensor | None = None,
+    own: Tensor | None = None,
     exact: bool = True,
 ) -> Votes:
     """What `soft_vote` with the exponential kernel gives for queries (B, D).
 
     Keys later than `time` (B,) do not vote; a query earlier than all keys sees the
-    earliest. Without `exact`, distances of near rows may lose digits, as in training.
+    earliest. Nor does the key `own` (B,), which is the query itself. A query that no
+    key is left for has a total weight of zero (log -inf). Without `exact`, distances of
+    near rows may lose digits, as in training.
     """
     prepared = keys.geometry.prepare(query, keys.center)
     if len(prepared) == 0:
@@ -92,7 +95,9 @@ def stream_vote(
         first, last = keys.time.aminmax()
         if bool((time < last).any()):  # else no key is masked
             time = time.clamp_min(first)
-            return _vote_by_tiles(prepared, keys, temperature, time, exact=exact)
+            return _vote_by_tiles(prepared, keys, temperature, time, own, exact=exact)
+    if own is not None:
+        return _vote_by_tiles(prepared, keys, temperature, own=own, exact=exact)
     if keys.split is not None and prepared.dtype == torch.float32:
         return _vote_by_kernel(prepared, keys, temperature, exact=exact)
     return _vote_by_tiles(prepared, keys, temperature, exact=exact)
@@ -197,6 +202,7 @@ def _vote_by_tiles(
     keys: PreparedKeys,
     temperature: Tensor | float,
     time: Tensor | None = None,
+    own: Tensor | None = None,
     *,
     exact: bool,
 ) -> Votes:
@@ -208,10 +214,13 @@ def _vote_by_tiles(
         some = slice(start, start + n_queries)
         tile = n_pairs // len(query[some])
         when = None if time is None else time[some, None]
+        itself = None if own is None else own[some]
         votes = None
         for first in range(0, len(keys.keys), tile):
             part = slice(first, first + tile)
-            of_tile = _vote_of_tile(query[some], keys, part, temperature, when, exact)
+            of_tile = _vote_of_tile(
+                query[some], keys, part, temperature, when, itself, exact
+            )
             votes = of_tile if votes is None else merge(votes, of_tile)
         assert votes is not None
         parts.append(votes)
@@ -224,26 +233,34 @@ def _vote_of_tile(
     part: slice,
     temperature: Tensor | float,
     time: Tensor | None,
+    own: Tensor | None,
     exact: bool,
 ) -> Votes:
     """The vote of some keys for a few prepared queries (b, D)."""
     # Powers of two take half as long as those of e: distances in units of ln 2.
     u = _distances(query, keys, part, exact)  # (b, m)
     u.mul_(1 / (temperature * LN2))
-    later = None
+    later, itself = None, None
     if time is not None and keys.time is not None:
         later = keys.time[part] > time
         u.masked_fill_(later, _FAR)
+    if own is not None:
+        within = (own >= part.start) & (own < part.start + u.shape[1])
+        queries = within.nonzero().squeeze(1)
+        itself = (queries, own[queries] - part.start)
+        u[itself] = _FAR
     nearest = u.amin(1, keepdim=True)
     # As in kernels.fused_loss: no denormal numbers, which are slow.
     p = torch.sub(nearest, u, out=u).clamp_min_(MIN_SCORE / LN2).exp2_()
     if later is not None:
         p.masked_fill_(later, 0.0)
+    if itself is not None:
+        p[itself] = 0.0
     values, weights = keys.values[part].split(_N_SUMMED), p.split(_N_SUMMED, 1)
     sums = query.new_zeros(keys.values.shape[1], len(query))  # (V + 1, b)
     for value, weight in zip(values, weights, strict=True):
         sums += value.T @ weight.T
-    total = sums[-1:].T  # 0 where every key of the tile is masked
+    total = sums[-1:].T  # 0 where no key of the tile votes
     mean = sums[:-1].T / total.clamp_min(torch.finfo(total.dtype).tiny)
     return Votes(mean, total.log() - nearest * LN2)
 

@@ -72,6 +72,37 @@ class ExactMemory:
             n_pairs=self.n_pairs,
         )
 
+    def leave_one_out(self, rows: Tensor) -> Votes:
+        """The vote of all other rows on some remembered rows (B,), by their numbers.
+
+        A row that is earlier than all others sees them all.
+        """
+        time = None if self.time is None else self.time[rows]
+        if self._prepared is None:
+            return vote_in_chunks(
+                self.keys[rows],
+                self.keys,
+                self.values,
+                rule=self.rule,
+                log_weights=self.log_weights,
+                own=rows,
+                query_time=time,
+                key_time=self.time,
+                n_pairs=self.n_pairs,
+            )
+        query, temperature = self.keys[rows], self.rule.temperature
+        found = stream_vote(
+            query, self._prepared, temperature=temperature, time=time, own=rows
+        )
+        alone = found.log_weight.isneginf().squeeze(1).nonzero().squeeze(1)
+        if time is None or not len(alone):
+            return found
+        again = stream_vote(
+            query[alone], self._prepared, temperature=temperature, own=rows[alone]
+        )
+        mean = found.mean.index_copy(0, alone, again.mean)
+        return Votes(mean, found.log_weight.index_copy(0, alone, again.log_weight))
+
     def pairs(self, query: Tensor, time: Tensor | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""
         distances = self.rule.distances(query, self.keys)

@@ -28,5 +28,8 @@ class Memory(Protocol):
     def vote(self, query: Tensor, time: Tensor | None = None) -> Votes:
         """The vote of all rows on queries (B, D)."""
 
+    def leave_one_out(self, rows: Tensor) -> Votes:
+        """The vote of all other rows on some remembered rows, by their numbers (B,)."""
+
     def pairs(self, query: Tensor, time: Tensor | None = None) -> Pairs:
         """All pairs of queries (B, D) and rows at once: pass few queries."""

@@ -1,0 +1,66 @@
+"""What an audit and a map need of a fitted model, and of another table."""
+
+from typing import Any
+
+import numpy as np
+
+from modernnca.ensemble.preparation import values_of
+from modernnca.evidence.audit import Audit
+from modernnca.evidence.auditing import Audited, OtherTable, run_audit
+from modernnca.evidence.frames import import_pandas
+from modernnca.evidence.leave_one_out import votes_without_self
+from modernnca.table.read import RawTable
+from modernnca.table.schema import conform, read_table
+from modernnca.table.targets import read_numbers, read_target
+
+
+def audit_model(model: Any, X: Any, y: Any) -> Audit:
+    """Audit the remembered rows of a model, and another table."""
+    model._check_fitted()
+    import_pandas("audit")
+    if X is None and y is not None:
+        raise ValueError("y was given without X; give the rows of y as X, too.")
+    if not model.rows_.table.columns:
+        raise ValueError(
+            "audit needs the raw rows, but the model was saved without them; save it "
+            "with save(path, rows=True), or audit it before it is saved."
+        )
+    other = None if X is None else _other_table(model, X, y)
+    audited = Audited(
+        model.ensemble_,
+        model.preparation_,
+        model.rows_.table,
+        model._encode(model.rows_.table),
+        model.rows_.index,
+        leave_one_out_votes(model),
+    )
+    return run_audit(audited, other)
+
+
+def leave_one_out_votes(model: Any) -> np.ndarray:
+    """The vote of all other rows on each remembered row, (M, V)."""
+    rows = np.arange(len(model.rows_.index))
+    return np.concatenate(list(votes_without_self(model.ensemble_, rows)))
+
+
+def _other_table(model: Any, X: Any, y: Any) -> OtherTable:
+    rows, table = model._read_queries(X), read_as_in_fit(model, X)
+    if not len(table):
+        raise ValueError("X has no rows; give at least one.")
+    values = None
+    if y is not None:
+        targets, _ = read_numbers(read_target(y), model.rows_.reading)
+        if len(targets) != len(table):
+            raise ValueError(
+                f"X has {len(table):,} rows, but y has {len(targets):,} targets; give "
+                "one for each row."
+            )
+        values = values_of(model.preparation_.target, targets)
+    return OtherTable(table, rows, values, None)
+
+
+def read_as_in_fit(model: Any, X: Any) -> RawTable:
+    """The training columns of a table."""
+    names = getattr(model, "feature_names_in_", None)
+    table = read_table(X, only=None if names is None else set(names))
+    return conform(table, model.preparation_.preprocessor.schema_)

@@ -1,0 +1,90 @@
+"""Leave-one-out votes of a memory are those of a memory without the row."""
+
+import pytest
+import torch
+
+from modernnca.core.distances import DISTANCES
+from modernnca.core.leaf_embedding import leaf_distance, leaf_kernel
+from modernnca.core.softnn import Rule, Votes, exponential, student
+from modernnca.memory.exact_memory import ExactMemory
+
+RULES = {
+    **{name: Rule(distance, 0.3) for name, distance in DISTANCES.items()},
+    "student": Rule(DISTANCES["euclidean"], 0.3, student),
+    "knn": Rule(DISTANCES["euclidean"], n_neighbors=3),
+    "forest": Rule(leaf_distance, kernel=leaf_kernel),
+    "sharp": Rule(DISTANCES["squared-euclidean"], 0.001, exponential),
+}
+N_ROWS = 300  # more than a tile of the stream holds queries
+
+
+def memory_of(draw, rule, *, weighted=False, timed=False, kept=None):
+    keys, values, times = draw(N_ROWS, 3).round(decimals=1), draw(N_ROWS, 2), None
+    keys[1] = keys[0]  # a row and its copy
+    keys[2] = 100.0  # far from all others
+    log_weights = draw(N_ROWS) if weighted else None
+    if timed:
+        times = torch.arange(N_ROWS) // 3 + 1
+        times[N_ROWS // 2] = 0  # one row is earlier than all others
+    kept = torch.arange(N_ROWS) if kept is None else kept
+    return ExactMemory(
+        keys[kept],
+        values[kept],
+        rule,
+        log_weights=None if log_weights is None else log_weights[kept],
+        time=None if times is None else times[kept],
+    ), times
+
+
+def removed_one_by_one(draw, rule, rows, **options):
+    """The votes of memories that never had the row."""
+    parts = []
+    for row in rows.tolist():
+        generator_state = draw.generator.get_state()
+        whole, times = memory_of(draw, rule, **options)
+        draw.generator.set_state(generator_state)
+        others = torch.arange(N_ROWS)[torch.arange(N_ROWS) != row]
+        rest, _ = memory_of(draw, rule, kept=others, **options)
+        draw.generator.set_state(generator_state)
+        time = None if times is None else times[row, None]
+        if time is not None and bool((rest.time > time).all()):
+            time = None  # earlier than all others: it sees them all
+        parts.append(rest.vote(whole.keys[row, None], time))
+    return Votes(*(torch.cat(part) for part in zip(*parts, strict=True)))
+
+
+class Draw:
+    def __init__(self):
+        self.generator = torch.Generator().manual_seed(0)
+
+    def __call__(self, *size):
+        return torch.randn(*size, generator=self.generator, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("options", [{}, {"weighted": True}, {"timed": True}], ids=str)
+@pytest.mark.parametrize("name", RULES)
+def test_no_row_votes_on_itself(name, options):
+    rows = torch.tensor([0, 1, 2, 7, 130, N_ROWS // 2, N_ROWS - 1])
+    expected = removed_one_by_one(Draw(), RULES[name], rows, **options)
+    found = memory_of(Draw(), RULES[name], **options)[0].leave_one_out(rows)
+    torch.testing.assert_close(found.mean, expected.mean)
+    torch.testing.assert_close(found.log_weight, expected.log_weight)
+
+
+def test_all_rows_at_once_are_what_each_is_alone():
+    memory, _ = memory_of(Draw(), RULES["euclidean"], timed=True)
+    together = memory.leave_one_out(torch.arange(N_ROWS)).mean
+    alone = [memory.leave_one_out(torch.tensor([i])).mean for i in range(N_ROWS)]
+    torch.testing.assert_close(together, torch.cat(alone))
+
+
+def test_a_vote_that_was_all_the_rows_own_leaves_finite_numbers():
+    # In float32 the share of the row itself is 1: nothing could be subtracted from it.
+    memory, _ = memory_of(Draw(), RULES["sharp"])
+    memory = ExactMemory(memory.keys.float(), memory.values.float(), RULES["sharp"])
+    rows = torch.arange(N_ROWS)
+    others = memory.leave_one_out(rows)
+    distances = torch.cdist(memory.keys, memory.keys).fill_diagonal_(torch.inf)
+    nearest = distances.amin(1).square() / 0.001
+    assert others.mean.isfinite().all()
+    assert (others.log_weight.squeeze(1) >= -nearest * 1.001).all()
