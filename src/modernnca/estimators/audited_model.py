@@ -8,6 +8,8 @@ from modernnca.ensemble.preparation import values_of
 from modernnca.evidence.audit import Audit
 from modernnca.evidence.auditing import Audited, OtherTable, run_audit
 from modernnca.evidence.frames import import_pandas
+from modernnca.evidence.map_view import Map
+from modernnca.evidence.mapping import Mapped, make_map
 from modernnca.evidence.leave_one_out import votes_without_self
 from modernnca.table.read import RawTable
 from modernnca.table.schema import conform, read_table
@@ -35,6 +37,29 @@ def audit_model(model: Any, X: Any, y: Any) -> Audit:
         leave_one_out_votes(model),
     )
     return run_audit(audited, other)
+
+
+def map_model(model: Any, X: Any, color: str) -> Map:
+    """A map of the remembered rows of a model, and of new ones."""
+    model._check_fitted()
+    mapped = Mapped(
+        model.ensemble_,
+        model.preparation_,
+        model.rows_.table if model.rows_.table.columns else None,
+        model.rows_.index,
+        lambda: leave_one_out_votes(model),
+        model._encode,
+        None if X is None else _checked(model, X),
+    )
+    return make_map(mapped, color)
+
+
+def _checked(model: Any, X: Any) -> RawTable:
+    model._read_queries(X)  # raises, and warns, as prediction does
+    table = read_as_in_fit(model, X)
+    if not len(table):
+        raise ValueError("X has no rows; give at least one.")
+    return table
 
 
 def leave_one_out_votes(model: Any) -> np.ndarray:

@@ -1,0 +1,233 @@
+"""The interactive page of a map: a canvas, a legend, and a row under the pointer."""
+
+import hashlib
+import json
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from modernnca.evidence.map_colors import MISSING, PALETTE, SCALE, levels_of
+from modernnca.evidence.map_view import Map
+from modernnca.evidence.pages import heading, paragraph, shown
+
+MAX_SHOWN = 5000  # remembered rows, and as many new ones
+MAP_STYLE = """
+.mnca .map { position: relative; border: 1px solid var(--line); border-radius: 8px;
+  background: var(--panel); overflow: hidden; touch-action: pan-y; }
+.mnca canvas { display: block; width: 100%; height: min(70vh, 34rem); }
+.mnca .tip { position: absolute; pointer-events: none; visibility: hidden; top: 0;
+  left: 0; background: var(--paper); color: var(--ink); border: 1px solid var(--line);
+  border-radius: 6px; padding: .4rem .6rem; font-size: .82rem; line-height: 1.35;
+  max-width: 16rem; overflow-wrap: anywhere; white-space: pre-line; }
+.mnca .legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; margin: .6rem 0;
+  font-size: .88rem; align-items: center; }
+.mnca .swatch { display: inline-block; width: .8em; height: .8em; border-radius: 50%;
+  margin-right: .4em; background: var(--on-light); vertical-align: -1px; }
+@media (prefers-color-scheme: dark) { .mnca .swatch { background: var(--on-dark); } }
+.mnca .swatch.ring { background: none; border: 2px solid var(--ink); }
+.mnca .scale { display: inline-block; width: 9rem; height: .8em; border-radius: 3px; }
+.mnca ol { padding-left: 1.8rem; font-size: .9rem; columns: 18rem; margin: .4rem 0; }
+"""
+
+
+def map_body(of: Map) -> str:
+    """The page, without its frame and styles."""
+    kept = _kept(of)
+    data = _data(of, kept)
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    text = text.replace("<", "\\u003c")  # no cell can end the script
+    place = "map-" + hashlib.sha256(text.encode()).hexdigest()[:12]
+    told = "Axes have no unit: rows are near each other that are alike to the model."
+    if len(kept) < len(of.coordinates):
+        told += f" Shown are {len(kept):,} of {len(of.coordinates):,} rows."
+    label = f"{of!r}. {len(of.prototypes)} prototypes are listed below."
+    return (
+        heading(f"Map of {len(of.coordinates):,} rows", 1)
+        + paragraph(f"By {of.method}. {told} Point at a row to see it.", muted=True)
+        + _legend(of)
+        + f'<div class="map" id="{place}"><canvas role="img" aria-label='
+        f'"{escape(label)}"></canvas><div class="tip"></div></div>\n'
+        + _prototypes(of)
+        + f"<script>(function () {{\nconst data = {text};\n"
+        f'const root = document.getElementById("{place}");\n{_SCRIPT}}})();</script>\n'
+    )
+
+
+def _kept(of: Map) -> np.ndarray:
+    """The rows that are shown: all, or a sample and the prototypes."""
+    n_rows = len(of.coordinates)
+    if n_rows <= MAX_SHOWN:
+        return np.arange(n_rows)
+    some = np.random.RandomState(0).permutation(n_rows)[:MAX_SHOWN]
+    return np.union1d(some, np.flatnonzero(np.isin(of.rows, of.prototypes)))
+
+
+def _data(of: Map, kept: np.ndarray) -> dict[str, Any]:
+    n_rows, n_new = len(of.coordinates), min(len(of.new), MAX_SHOWN)
+    points = np.concatenate([of.coordinates[kept], of.new[:n_new]])
+    low, high = points.min(0), points.max(0)
+    points = (points - low) / np.where(high > low, high - low, 1)
+    lines = np.concatenate([kept, n_rows + np.arange(n_new)])
+    names = [f"row {row}" for row in of.rows[kept]]
+    names += [f"new row {row}" for row in range(n_new)]
+    place = {row: i for i, row in enumerate(of.rows[kept].tolist())}
+    cells = {
+        name: [_cell(value) for value in held[lines].tolist()]
+        for name, held in of.cells.items()
+    }
+    return {
+        "x": points[:, 0].round(4).tolist(),
+        "y": points[:, 1].round(4).tolist(),
+        "c": _codes(of, kept, n_new),
+        "n": len(kept),
+        "names": names,
+        "cells": cells,
+        "prototypes": [place[row] for row in of.prototypes.tolist()],
+        "palette": SCALE if of.continuous else PALETTE,
+        "missing": MISSING,
+    }
+
+
+def _cell(value: Any) -> str:
+    gone = value is None or value != value
+    return "missing" if gone else shown(value)
+
+
+def _codes(of: Map, kept: np.ndarray, n_new: int) -> list[float]:
+    """The color of each point: a share of the scale, or a place in the palette."""
+    if not of.continuous:
+        colors = [*of.colors, *of.new_colors[:n_new]]
+        codes = levels_of(np.array([*of.colors], dtype=object))[0]
+        known = {level: place for place, level in enumerate(codes)}
+        last = len(codes) - 1
+        every = [-1 if c is None else known.get(str(c), last) for c in colors]
+        n_rows = len(of.colors)
+        return [every[i] for i in kept] + every[n_rows:]
+    low, high = _range(of)
+    colors = np.concatenate([of.colors[kept], of.new_colors[:n_new]])
+    shares = ((colors - low) / (high - low or 1)).clip(0, 1).round(3)
+    return [-1 if share != share else float(share) for share in shares]
+
+
+def _range(of: Map) -> tuple[float, float]:
+    """From the first to the 99th percentile: a few extremes would hide the others."""
+    finite = of.colors[np.isfinite(of.colors)]
+    if not len(finite):
+        return 0.0, 1.0
+    low, high = np.quantile(finite, [0.01, 0.99])
+    return float(low), float(high)
+
+
+def _legend(of: Map) -> str:
+    parts = [f"<strong>{escape(of.title)}</strong>"]
+    if of.continuous:
+        low, high = _range(of)
+        stops = ", ".join(SCALE)
+        parts.append(
+            f"<span>{escape(shown(low))} <span class=scale style="
+            f'"background: linear-gradient(90deg, {stops})"></span> '
+            f"{escape(shown(high))}</span>"
+        )
+        gaps = bool((~np.isfinite(of.colors)).any())
+    else:
+        levels, codes = levels_of(of.colors)
+        for place, level in enumerate(levels):
+            parts.append(_swatch(PALETTE[place % len(PALETTE)], level))
+        gaps = bool((codes < 0).any())
+    if gaps:
+        parts.append(_swatch(MISSING, "missing"))
+    if len(of.new):
+        parts.append('<span><span class="swatch ring"></span>new rows</span>')
+    return f'<div class="legend">{"".join(parts)}</div>\n'
+
+
+def _swatch(pair: tuple[str, str], text: str) -> str:
+    light, dark = pair
+    return (
+        f'<span><span class="swatch" style="--on-light: {light}; --on-dark: {dark}">'
+        f"</span>{escape(text)}</span>"
+    )
+
+
+def _prototypes(of: Map) -> str:
+    each = "".join(
+        f"<li>row {row}: {escape(name)}</li>"
+        for row, name in zip(of.prototypes.tolist(), of.names, strict=True)
+    )
+    text = "The rows in the middle of each cluster, and what sets it apart."
+    return f"{heading('Prototypes')}{paragraph(text, muted=True)}<ol>{each}</ol>\n"
+
+
+_SCRIPT = r"""
+const canvas = root.querySelector("canvas"), tip = root.querySelector(".tip");
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const pad = 16;
+let scale = 1, active = -1;
+const px = i => pad + data.x[i] * (canvas.clientWidth - 2 * pad);
+const py = i => pad + (1 - data.y[i]) * (canvas.clientHeight - 2 * pad);
+function mix(share) {
+  const at = share * (data.palette.length - 1), k = Math.min(Math.floor(at), data.palette.length - 2);
+  const part = (hex, j) => parseInt(hex.slice(1 + 2 * j, 3 + 2 * j), 16);
+  return "rgb(" + [0, 1, 2].map(j => Math.round(
+    part(data.palette[k], j) * (1 - at + k) + part(data.palette[k + 1], j) * (at - k))) + ")";
+}
+const ranged = typeof data.palette[0] === "string";
+function color(i) {
+  const side = dark.matches ? 1 : 0;
+  if (data.c[i] < 0) return data.missing[side];
+  return ranged ? mix(data.c[i]) : data.palette[data.c[i] % data.palette.length][side];
+}
+function draw() {
+  scale = window.devicePixelRatio || 1;
+  canvas.width = canvas.clientWidth * scale; canvas.height = canvas.clientHeight * scale;
+  const pen = canvas.getContext("2d"), style = getComputedStyle(root);
+  const ink = style.getPropertyValue("--ink"), panel = style.getPropertyValue("--panel");
+  pen.scale(scale, scale);
+  const near = canvas.clientWidth < 500 ? 0.75 : 1;
+  const r = near * (data.n > 2000 ? 2.2 : data.n > 500 ? 3 : 4);
+  const dot = (i, size) => { pen.beginPath(); pen.arc(px(i), py(i), size, 0, 7); };
+  for (let i = 0; i < data.x.length; i++) {
+    pen.fillStyle = color(i);
+    if (i < data.n) { pen.globalAlpha = 0.8; dot(i, r); pen.fill(); }
+    else {
+      pen.globalAlpha = 1; dot(i, r + 2); pen.fill();
+      pen.strokeStyle = ink; pen.lineWidth = 1.6; pen.stroke();
+    }
+  }
+  pen.globalAlpha = 1; pen.textAlign = "center"; pen.textBaseline = "middle";
+  pen.font = "600 11px system-ui, sans-serif";
+  data.prototypes.forEach((i, k) => {
+    dot(i, 9); pen.fillStyle = panel; pen.fill();
+    pen.strokeStyle = ink; pen.lineWidth = 1.5; pen.stroke();
+    pen.fillStyle = ink; pen.fillText(k + 1, px(i), py(i) + 0.5);
+  });
+  if (active >= 0) { dot(active, r + 4); pen.strokeStyle = ink; pen.lineWidth = 2; pen.stroke(); }
+}
+function point(event) {
+  const box = canvas.getBoundingClientRect();
+  const x = event.clientX - box.left, y = event.clientY - box.top;
+  let best = 400, found = -1;
+  for (let i = 0; i < data.x.length; i++) {
+    const d = (px(i) - x) ** 2 + (py(i) - y) ** 2;
+    if (d < best) { best = d; found = i; }
+  }
+  if (found === active) return;
+  active = found; draw();
+  if (found < 0) { tip.style.visibility = "hidden"; return; }
+  tip.textContent = [data.names[found], ...Object.keys(data.cells).map(
+    name => name + ": " + data.cells[name][found])].join("\n");
+  tip.style.left = tip.style.top = "0";
+  const left = Math.min(px(found) + 12, root.clientWidth - tip.offsetWidth - 4);
+  let top = py(found) + 12;
+  if (top + tip.offsetHeight > root.clientHeight) top = py(found) - tip.offsetHeight - 12;
+  tip.style.left = Math.max(4, left) + "px"; tip.style.top = Math.max(4, top) + "px";
+  tip.style.visibility = "visible";
+}
+canvas.addEventListener("pointermove", point);
+canvas.addEventListener("pointerdown", point);
+canvas.addEventListener("pointerleave", () => { active = -1; tip.style.visibility = "hidden"; draw(); });
+dark.addEventListener("change", draw);
+new ResizeObserver(draw).observe(canvas);
+draw();
+"""
