@@ -18,6 +18,7 @@ from modernnca.table.read import RawTable, missing_in
 from modernnca.table.schema import Schema, conform
 
 _TOLERANCE = 0.01  # of the spread of a column
+_MIN_SPREAD = 0.2  # of the standard deviation; mostly it is that of the middle half
 _NEARER = 0.1  # of the usual distance to the nearest row
 _N_SAMPLED = 500  # rows that tell the usual distance
 _N_AXES = 8  # that candidates are searched in
@@ -102,7 +103,7 @@ def _scaled(cells: np.ndarray) -> np.ndarray:
     if np.isnan(numbers).all():
         return np.zeros(len(numbers))
     low, middle, high = np.nanquantile(numbers, [0.25, 0.5, 0.75])
-    scale = (high - low) / 1.349 or np.nanstd(numbers) or 1.0
+    scale = max((high - low) / 1.349, _MIN_SPREAD * np.nanstd(numbers)) or 1.0
     scaled: np.ndarray = np.arcsinh((numbers - middle) / scale)
     return np.nan_to_num(scaled)
 
@@ -110,10 +111,10 @@ def _scaled(cells: np.ndarray) -> np.ndarray:
 def find_duplicates(table: RawTable, schema: Schema) -> Duplicates:
     """The duplicates within a table; each row is told once, with the first like it."""
     rows = comparable([table], schema)
-    first, of_group, later, earlier = _equal(rows.exact)
+    first, _, later, earlier = _equal(rows.exact)
     kept = _take(rows, first)
-    pairs = _near_pairs(kept, np.ones(len(first), dtype=bool))
-    near = _first_like_it(first[pairs[:, 1]], first[pairs[:, 0]])
+    pairs = first[_near_pairs(kept, np.ones(len(first), dtype=bool))]
+    near = _first_like_it(pairs.max(1), pairs.min(1))
     return _joined((later, earlier), near)
 
 
@@ -123,7 +124,7 @@ def find_leaks(table: RawTable, remembered: RawTable, schema: Schema) -> Duplica
     first, of_group, later, earlier = _equal(rows.exact)
     exact = (later >= n_old) & (earlier < n_old)
     kept = _take(rows, first)
-    pairs = first[_near_pairs(kept, first < n_old)]
+    pairs = np.sort(first[_near_pairs(kept, first < n_old)], axis=1)
     ours = (pairs[:, 1] >= n_old) & (pairs[:, 0] < n_old)
     new, old = _first_like_it(pairs[ours, 1], pairs[ours, 0])
     # Whatever equals a row of the table that is near is near as well.
@@ -174,7 +175,7 @@ def _joined(
 
 
 def _near_pairs(rows: Comparable, known: np.ndarray) -> np.ndarray:
-    """Pairs of distinct rows (K, 2) that agree in every cell, the known row first.
+    """Pairs of distinct rows (K, 2) that agree in every cell.
 
     Candidates are searched in few directions, in which rows are as near as in all
     columns or nearer; so none is missed. `known` (N,) are the rows that tell how far
@@ -203,7 +204,7 @@ def _near_pairs(rows: Comparable, known: np.ndarray) -> np.ndarray:
     if n_numbers:
         usual = _usual_distance(rows.numbers[known])
         near &= np.sqrt(np.square(gaps).sum(1)) <= _NEARER * usual
-    found: np.ndarray = np.sort(pairs[near], axis=1)
+    found: np.ndarray = pairs[near]
     return found
 
 

@@ -18,8 +18,14 @@ PALETTE = (
 )
 MISSING = ("#9a9da3", "#747981")
 OTHERS = "other"
-# A scale for numbers: from dark to light blue-green to yellow, as in viridis.
-SCALE = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
+# A scale for numbers, from violet to yellow, as viridis; on dark paper it begins lighter.
+SCALE = (
+    ("#440154", "#8f78e0"),
+    ("#3b528b", "#6d9be0"),
+    ("#21918c", "#35b8ac"),
+    ("#5ec962", "#86dc78"),
+    ("#d4b800", "#fde725"),
+)
 
 
 def levels_of(colors: np.ndarray) -> tuple[list[str], np.ndarray]:

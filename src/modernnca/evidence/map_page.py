@@ -26,7 +26,9 @@ MAP_STYLE = """
   margin-right: .4em; background: var(--on-light); vertical-align: -1px; }
 @media (prefers-color-scheme: dark) { .mnca .swatch { background: var(--on-dark); } }
 .mnca .swatch.ring { background: none; border: 2px solid var(--ink); }
-.mnca .scale { display: inline-block; width: 9rem; height: .8em; border-radius: 3px; }
+.mnca .scale { display: inline-block; width: 9rem; height: .8em; border-radius: 3px;
+  background: var(--on-light); }
+@media (prefers-color-scheme: dark) { .mnca .scale { background: var(--on-dark); } }
 .mnca ol { padding-left: 1.8rem; font-size: .9rem; columns: 18rem; margin: .4rem 0; }
 """
 
@@ -85,13 +87,15 @@ def _data(of: Map, kept: np.ndarray) -> dict[str, Any]:
         "cells": cells,
         "prototypes": [place[row] for row in of.prototypes.tolist()],
         "palette": SCALE if of.continuous else PALETTE,
+        "ranged": of.continuous,
         "missing": MISSING,
     }
 
 
 def _cell(value: Any) -> str:
-    gone = value is None or value != value
-    return "missing" if gone else shown(value)
+    if value is None or value != value:
+        return "missing"
+    return str(value) if isinstance(value, bool) else shown(value)
 
 
 def _codes(of: Map, kept: np.ndarray, n_new: int) -> list[float]:
@@ -123,11 +127,11 @@ def _legend(of: Map) -> str:
     parts = [f"<strong>{escape(of.title)}</strong>"]
     if of.continuous:
         low, high = _range(of)
-        stops = ", ".join(SCALE)
+        light, dark = (", ".join(pair[side] for pair in SCALE) for side in (0, 1))
         parts.append(
-            f"<span>{escape(shown(low))} <span class=scale style="
-            f'"background: linear-gradient(90deg, {stops})"></span> '
-            f"{escape(shown(high))}</span>"
+            f'<span>{escape(shown(low))} <span class="scale" style="--on-light: '
+            f'linear-gradient(90deg, {light}); --on-dark: linear-gradient(90deg, {dark})'
+            f'"></span> {escape(shown(high))}</span>'
         )
         gaps = bool((~np.isfinite(of.colors)).any())
     else:
@@ -166,17 +170,16 @@ const pad = 16;
 let scale = 1, active = -1;
 const px = i => pad + data.x[i] * (canvas.clientWidth - 2 * pad);
 const py = i => pad + (1 - data.y[i]) * (canvas.clientHeight - 2 * pad);
-function mix(share) {
+function mix(share, side) {
   const at = share * (data.palette.length - 1), k = Math.min(Math.floor(at), data.palette.length - 2);
   const part = (hex, j) => parseInt(hex.slice(1 + 2 * j, 3 + 2 * j), 16);
   return "rgb(" + [0, 1, 2].map(j => Math.round(
-    part(data.palette[k], j) * (1 - at + k) + part(data.palette[k + 1], j) * (at - k))) + ")";
+    part(data.palette[k][side], j) * (1 - at + k) + part(data.palette[k + 1][side], j) * (at - k))) + ")";
 }
-const ranged = typeof data.palette[0] === "string";
 function color(i) {
   const side = dark.matches ? 1 : 0;
   if (data.c[i] < 0) return data.missing[side];
-  return ranged ? mix(data.c[i]) : data.palette[data.c[i] % data.palette.length][side];
+  return data.ranged ? mix(data.c[i], side) : data.palette[data.c[i] % data.palette.length][side];
 }
 function draw() {
   scale = window.devicePixelRatio || 1;

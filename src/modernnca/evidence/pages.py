@@ -90,15 +90,17 @@ def cards(facts: Iterable[tuple[str, str]]) -> str:
 def shown(value: Any) -> str:
     """A value as a person reads it.
 
-    >>> shown(0.123456), shown(1234567), shown("a"), shown(float("nan"))
-    ('0.123', '1,234,567', 'a', '')
+    >>> shown(0.123456), shown(1234.5), shown(1234567), shown(float("nan"))
+    ('0.123', '1,234', '1,234,567', '')
     """
     if isinstance(value, bool | np.bool_):
         return "yes" if value else ""
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     if isinstance(value, float | np.floating):
-        return "" if math.isnan(value) else f"{value:,.3g}"
+        if math.isnan(value):
+            return ""
+        return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.3g}"
     return str(value)
 
 
