@@ -21,13 +21,14 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import average_precision_score
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -49,7 +50,11 @@ def read(data: Path, name: str, seed: int) -> tuple[pd.DataFrame, np.ndarray, bo
     some = some.reset_index(drop=True)
     y = some.pop(info["target"])
     classes = info["task"] != "regression"
-    return some, pd.factorize(y, sort=True)[0] if classes else y.to_numpy(float), classes
+    return (
+        some,
+        pd.factorize(y, sort=True)[0] if classes else y.to_numpy(float),
+        classes,
+    )
 
 
 def with_wrong_targets(
@@ -68,7 +73,7 @@ def with_wrong_targets(
 
 
 def cleanlab_scores(
-    model: object, X: pd.DataFrame, y: np.ndarray, classes: bool
+    make: Callable[[], Any], X: pd.DataFrame, y: np.ndarray, classes: bool
 ) -> dict[str, np.ndarray]:
     """How good each target is by out-of-fold predictions, by cleanlab's methods."""
     from cleanlab.rank import get_label_quality_scores
@@ -77,8 +82,11 @@ def cleanlab_scores(
     folds = (StratifiedKFold if classes else KFold)(
         _N_FOLDS, shuffle=True, random_state=0
     )
-    method = "predict_proba" if classes else "predict"
-    found = cross_val_predict(model, X, y, cv=folds, method=method)
+    found = np.zeros((len(y), y.max() + 1) if classes else len(y))
+    for train, test in folds.split(X, y):
+        model = make().fit(X.iloc[train], y[train])
+        predict = model.predict_proba if classes else model.predict
+        found[test] = predict(X.iloc[test])
     if classes:
         methods = ("self_confidence", "normalized_margin")
         return {m: get_label_quality_scores(y, found, method=m) for m in methods}
@@ -116,19 +124,19 @@ def find_labels(
 
 def opponents(
     X: pd.DataFrame, classes: bool
-) -> Iterator[tuple[str, object, pd.DataFrame]]:
+) -> Iterator[tuple[str, Callable[[], Any], pd.DataFrame]]:
     """CatBoost and k-NN, each with the table as it takes it."""
     numbers = pd.get_dummies(X).fillna(0).astype(float)
     near = KNeighborsClassifier if classes else KNeighborsRegressor
-    yield "k-NN", make_pipeline(StandardScaler(), near(10)), numbers
+    yield "k-NN", lambda: make_pipeline(StandardScaler(), near(10)), numbers
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     boosting = CatBoostClassifier if classes else CatBoostRegressor
     names = [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
     texts = X.astype(dict.fromkeys(names, object)).fillna(dict.fromkeys(names, "?"))
     texts = texts.astype(dict.fromkeys(names, str))
-    model = boosting(verbose=0, random_seed=0, thread_count=1, cat_features=names)
-    yield "CatBoost", model, texts
+    options = {"verbose": 0, "random_seed": 0, "thread_count": 1, "cat_features": names}
+    yield "CatBoost", lambda: boosting(**options), texts
 
 
 def copies(X: pd.DataFrame, rows: np.ndarray, rng: np.random.RandomState):
@@ -159,16 +167,12 @@ def find_copies(
     model = kind(preset="fast", max_epochs=1, random_state=0, device="cpu")
     before = model.fit(train, y[rows]).audit(X.iloc[others])
     audit = model.fit(whole, targets).audit(test)
-    planted = set(zip(range(len(train), len(whole)), sources, strict=True))
-    found = [_pairs(each.duplicates) for each in (audit, before)]
+    planted = set(range(len(train), len(whole)))
+    found = [set(each.duplicates["row"]) for each in (audit, before)]
     yield {"part": "duplicates", **_hits(*found, planted)}
     planted = set(range(len(others), len(test)))
     found = [set(each.leaks["row"]) for each in (audit, before)]
     yield {"part": "leaks", **_hits(*found, planted)}
-
-
-def _pairs(found: pd.DataFrame) -> set:
-    return set(zip(found["row"], found["other"], strict=True))
 
 
 def _hits(found: set, before: set, planted: set) -> dict[str, float]:
@@ -245,7 +249,9 @@ def report(asked: argparse.Namespace) -> None:
         "",
         _markdown(
             records[records["part"] != "labels"].pivot_table(
-                index="dataset", columns="part", values=["recall", "precision", "before"]
+                index="dataset",
+                columns="part",
+                values=["recall", "precision", "before"],
             )
         ),
     ]

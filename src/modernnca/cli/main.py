@@ -18,6 +18,7 @@ COMMANDS = {
     "fit": "Fit a model to a table, and save it.",
     "tune": "Search for good options, fit with the best ones, and save the model.",
     "predict": "Predict the target of each row of a table.",
+    "audit": "Look for wrong labels, duplicates, leaks and drift.",
     "info": "Describe a saved model and how it was fitted.",
 }
 LABORATORY = {

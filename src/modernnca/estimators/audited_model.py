@@ -56,10 +56,7 @@ def map_model(model: Any, X: Any, color: str) -> Map:
 
 def _checked(model: Any, X: Any) -> RawTable:
     model._read_queries(X)  # raises, and warns, as prediction does
-    table = read_as_in_fit(model, X)
-    if not len(table):
-        raise ValueError("X has no rows; give at least one.")
-    return table
+    return read_as_in_fit(model, X)
 
 
 def leave_one_out_votes(model: Any) -> np.ndarray:
@@ -70,8 +67,6 @@ def leave_one_out_votes(model: Any) -> np.ndarray:
 
 def _other_table(model: Any, X: Any, y: Any) -> OtherTable:
     rows, table = model._read_queries(X), read_as_in_fit(model, X)
-    if not len(table):
-        raise ValueError("X has no rows; give at least one.")
     values = None
     if y is not None:
         targets, _ = read_numbers(read_target(y), model.rows_.reading)

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from modernnca._files import written_whole
 from modernnca.evidence.pages import page, part
@@ -69,6 +71,15 @@ class Audit:
             "unknown regions": int(self.regions["unknown"].sum()),
             "never used": int(self.influence["unused"].sum()),
         }
+
+    def renumbered(self, rows: np.ndarray) -> "Audit":
+        """The same, if the other table was these rows (B,) of a larger one."""
+        names = ("leaks", "unlike", "new_labels")
+        frames = {name: getattr(self, name) for name in names}
+        return replace(
+            self,
+            **{name: f.assign(row=rows[f["row"]]) for name, f in frames.items()},
+        )
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}: {n:,}" for name, n in self.summary().items())

@@ -173,7 +173,9 @@ def _voters(
 ) -> list[str]:
     """The other rows with the largest shares of the vote on each of some rows."""
     k = min(_N_VOTERS + 1, len(of.index))
-    found = of.ensemble.neighbors(rows.take(torch.from_numpy(some).to(rows.device)), k, by="share").rows
+    found = of.ensemble.neighbors(
+        rows.take(torch.from_numpy(some).to(rows.device)), k, by="share"
+    ).rows
     told = []
     for own, each in zip(some, found, strict=True):
         kept = [row for row in each if not (remembered and row == own)]
@@ -189,9 +191,7 @@ def _new_labels_frame(of: Audited, other: OtherTable | None) -> Any:
     votes = of.ensemble.vote(other.rows)
     found = _suspicion(of, other.values, votes)
     index = np.arange(len(other.table))
-    return _labels_frame(
-        of, other.rows, other.values, index, found, remembered=False
-    )
+    return _labels_frame(of, other.rows, other.values, index, found, remembered=False)
 
 
 def _conflict(of: Audited, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -243,9 +243,7 @@ def _leaks_frame(of: Audited, other: OtherTable | None) -> Any:
 def _column_faults(of: Audited) -> Any:
     schema = of.preparation.preprocessor.schema_
     y = of.values.argmax(1) if of.classification else of.values[:, 0]
-    faults = find_column_faults(
-        of.table, schema, y, classification=of.classification
-    )
+    faults = find_column_faults(of.table, schema, y, classification=of.classification)
     names = ("column", "problem", "score", "text")
     return frame({name: [getattr(f, name) for f in faults] for name in names})
 

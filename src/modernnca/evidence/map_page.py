@@ -130,7 +130,7 @@ def _legend(of: Map) -> str:
         light, dark = (", ".join(pair[side] for pair in SCALE) for side in (0, 1))
         parts.append(
             f'<span>{escape(shown(low))} <span class="scale" style="--on-light: '
-            f'linear-gradient(90deg, {light}); --on-dark: linear-gradient(90deg, {dark})'
+            f"linear-gradient(90deg, {light}); --on-dark: linear-gradient(90deg, {dark})"
             f'"></span> {escape(shown(high))}</span>'
         )
         gaps = bool((~np.isfinite(of.colors)).any())

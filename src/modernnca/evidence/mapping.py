@@ -29,7 +29,6 @@ from modernnca.table.targets import ClassificationTarget
 _N_PROTOTYPES = 10
 _MAX_CELLS = 8  # columns to hover over
 _N_PAIRS = 2**22  # (query, row) pairs that are held at a time
-_SECONDS_IN_YEAR = 365.2425 * 86_400
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,10 @@ def check_color(of: Mapped, color: str) -> None:
     if color not in columns:
         choices = ", ".join(COLORS)
         close = get_close_matches(str(color), [*COLORS, *columns], n=1)
-        way_out = f"did you mean {close[0]!r}?" if close else (
-            f"choose one of: {choices}, or the name of a column."
+        way_out = (
+            f"did you mean {close[0]!r}?"
+            if close
+            else (f"choose one of: {choices}, or the name of a column.")
         )
         raise ValueError(f"Unknown color {color!r}; {way_out}")
     if of.table is None:
@@ -148,9 +149,10 @@ def as_colors(cells: np.ndarray) -> np.ndarray:
     array([2024.5])
     """
     if cells.dtype.kind == "M":
-        seconds = cells.astype("datetime64[us]").astype(np.int64) / 1e6
-        years = 1970 + seconds / _SECONDS_IN_YEAR
-        return np.where(missing_in(cells), np.nan, years)
+        years = cells.astype("datetime64[Y]")
+        days = (cells - years.astype(cells.dtype)) / np.timedelta64(1, "D")
+        numbers = 1970 + years.astype(np.int64) + days / 365.2425
+        return np.where(missing_in(cells), np.nan, numbers)
     return as_levels(cells) if cells.dtype.kind == "O" else cells
 
 
@@ -205,9 +207,7 @@ def _by_uncertainty(of: Mapped) -> Colors:
     return own * scale, new * scale, title
 
 
-def spread_of_votes(
-    ensemble: Ensemble, rows: Rows, *, leave_out: bool
-) -> np.ndarray:
+def spread_of_votes(ensemble: Ensemble, rows: Rows, *, leave_out: bool) -> np.ndarray:
     """The standard deviation (B,) of the targets that vote on each row, by shares.
 
     With `leave_out`, `rows` are the remembered ones, and none votes on itself.

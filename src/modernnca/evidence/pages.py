@@ -157,7 +157,10 @@ def histogram(
     tallest = max(1, counts.max()) ** 0.5
     step, bars = (width - 2 * left) / _N_BINS, []
     for place, (n, n_hot) in enumerate(zip(counts, hots, strict=True)):
-        x, tip = left + place * step, f"{told(edges[place])} to {told(edges[place + 1])}"
+        x, tip = (
+            left + place * step,
+            f"{told(edges[place])} to {told(edges[place + 1])}",
+        )
         for count, kind in ((n, "bar"), (n_hot, "hot")):
             if count:
                 tall = max(1.5, count**0.5 / tallest * (base - 20))
@@ -183,9 +186,7 @@ def histogram(
     )
 
 
-def bars(
-    lines: Sequence[tuple[str, float, bool]], *, label: str, unit: str
-) -> str:
+def bars(lines: Sequence[tuple[str, float, bool]], *, label: str, unit: str) -> str:
     """Values from 0 to 1, each beside its name, some of them in another color."""
     width, tall, start = 400, 22, 150
     parts = []

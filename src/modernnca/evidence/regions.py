@@ -39,9 +39,7 @@ class Regions(NamedTuple):
 def embedded_members(ensemble: Ensemble) -> list[tuple[EmbeddingMember, float]]:
     """The members that have an embedding, with the factor of each in a common one."""
     found = []
-    for member, weight in zip(
-        ensemble.members, ensemble.combine.weights, strict=True
-    ):
+    for member, weight in zip(ensemble.members, ensemble.combine.weights, strict=True):
         if not isinstance(member, EmbeddingMember) or member.auxiliary:
             continue
         spread = float(_points(member, member.keys_).std(dim=0).square().sum().sqrt())
@@ -106,7 +104,7 @@ def name_regions(table: RawTable, schema: Schema, of_rows: np.ndarray) -> list[s
     >>> from modernnca.table.schema import learn_schema, read_table
     >>> table = read_table([[1.0, "a"], [1.5, "a"], [9.0, "b"], [9.5, "b"]])
     >>> name_regions(table, learn_schema(table), np.array([0, 0, 1, 1]))
-    ['x0 low, x1 a', 'x0 high, x1 b']
+    ['x1 a, x0 low', 'x1 b, x0 high']
     """
     columns = conform(table, schema).columns
     names = [c.name for c in schema.columns if c.kind not in ("identifier", "constant")]

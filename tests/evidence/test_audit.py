@@ -1,0 +1,194 @@
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import modernnca
+from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.evidence.pages import page, part, table
+
+HOSTILE = "<script>document.title='taken'</script>&\"'"
+N = 240
+
+
+def shop():
+    """A table with an identifier, gaps, dates, duplicates and a column without use."""
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(N),
+            "age": rng.normal(40, 10, N).round(2),
+            HOSTILE: rng.choice(["red", HOSTILE], N),
+            "gap": np.where(rng.rand(N) < 0.7, np.nan, rng.randn(N)),
+            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.randint(0, 900, N), "h"),
+            "one": 7,
+        }
+    )  # fmt: skip
+    y = np.where(frame["age"] > 40, "yes", "no").astype(object)
+    frame.loc[N - 2, frame.columns[1:]] = frame.loc[3, frame.columns[1:]]
+    frame.loc[N - 1, frame.columns[1:]] = frame.loc[4, frame.columns[1:]]
+    frame.loc[N - 1, "age"] += 0.005
+    y[[N - 2, N - 1]] = y[[3, 4]]
+    y[N - 2] = "no" if y[3] == "yes" else "yes"
+    return frame.infer_objects(), y
+
+
+X, Y = shop()
+FAR = np.flatnonzero(np.abs(X["age"] - 40) > 6)
+WRONG = [row for row in FAR if row not in (3, 4, N - 2, N - 1)][:8]
+GIVEN = Y.copy()
+GIVEN[WRONG] = np.where(Y[WRONG] == "yes", "no", "yes")
+OTHER = X.iloc[:60].assign(age=lambda f: f["age"] + 25).reset_index(drop=True)
+OTHER = pd.concat([OTHER, X.iloc[[11]]], ignore_index=True)
+OTHER_Y = np.where(OTHER["age"] > 40, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def model():
+    columns = {"preset": "fast", "max_epochs": 8, "random_state": 0, "device": "cpu"}
+    with pytest.warns(UserWarning, match="identifier"):
+        return ModernNCAClassifier(**columns).fit(X, GIVEN)
+
+
+@pytest.fixture(scope="module")
+def audit(model):
+    return model.audit(OTHER, OTHER_Y)
+
+
+def test_wrong_labels_come_first_with_the_right_one_and_the_rows_that_say_so(audit):
+    labels = audit.labels
+    assert sorted(labels["row"]) == list(range(N))
+    first = labels.head(12)
+    assert len({*WRONG} & {*first["row"]}) >= 6
+    for _, line in first[first["row"].isin(WRONG)].iterrows():
+        assert (line["given"], line["suggested"]) == (
+            GIVEN[line["row"]],
+            Y[line["row"]],
+        )
+        voters = [int(row) for row in line["voters"].split(", ")]
+        assert len(voters) == 5
+        assert line["row"] not in voters
+    assert labels["suspicion"].is_monotonic_decreasing
+    assert audit.summary()["likely wrong targets"] == labels["likely"].sum() > 0
+
+
+def test_votes_are_those_of_loo(audit, model):
+    found, labels = model.loo(), audit.labels.sort_values("row")
+    assert (labels["suggested"].to_numpy() == found.predictions).all()
+
+
+def test_duplicates_are_told_with_whether_their_targets_are_in_conflict(audit):
+    lines = audit.duplicates.to_dict("records")
+    assert [(x["row"], x["other"], x["kind"]) for x in lines] == [
+        (N - 2, 3, "exact"),
+        (N - 1, 4, "near"),
+    ]
+    assert [x["conflict"] for x in lines] == [True, GIVEN[4] != GIVEN[N - 1]]
+
+
+def test_the_row_that_leaks_is_found(audit):
+    lines = audit.leaks.to_dict("records")
+    assert [(x["row"], x["other"], x["kind"]) for x in lines] == [(60, 11, "exact")]
+
+
+def test_columns_and_drift_are_told(audit):
+    problems = set(zip(audit.columns["column"], audit.columns["problem"], strict=True))
+    assert problems == {("id", "identifier"), ("gap", "missing"), ("one", "constant")}
+    assert audit.drift.iloc[0]["column"] == "age"
+    assert audit.drift["drifted"].tolist()[:2] == [True, False]
+
+
+def test_unlike_rows_and_regions_are_told(audit):
+    assert len(audit.unlike) > 5
+    assert audit.unlike["p_value"].max() < 0.05
+    assert audit.regions["rows"].sum() == N
+    assert audit.regions["new_share"].sum() == pytest.approx(1)
+    assert audit.regions["unknown"].any()
+    assert audit.influence["share"].mean() == pytest.approx(1)
+
+
+def test_targets_of_the_other_table_are_looked_at(audit, model):
+    assert sorted(audit.new_labels["row"]) == list(range(len(OTHER)))
+    wrong = model.predict(OTHER) != OTHER_Y
+    assert audit.new_labels["likely"].sum() <= wrong.sum()
+
+
+def test_without_another_table_its_frames_are_empty(model):
+    alone = model.audit()
+    for name in ("leaks", "drift", "unlike", "new_labels"):
+        assert len(getattr(alone, name)) == 0
+        assert "row" in getattr(alone, name) or name == "drift"
+    assert "Leaks" not in alone._repr_html_()
+
+
+def test_the_page_is_whole_and_escapes_what_the_table_says(audit, tmp_path):
+    audit.to_html(tmp_path / "audit.html")
+    text = (tmp_path / "audit.html").read_text()
+    assert text.startswith("<!doctype html>")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert "http" not in text
+    assert "prefers-color-scheme: dark" in text
+    assert text.count('<svg role="img" aria-label="') == 3
+
+
+def test_csv_goes_to_one_file_or_a_folder(audit, tmp_path):
+    audit.to_csv(tmp_path / "all.csv")
+    whole = pd.read_csv(tmp_path / "all.csv", low_memory=False)
+    assert (whole["part"] == "labels").sum() == N
+    audit.to_csv(tmp_path / "folder")
+    again = pd.read_csv(tmp_path / "folder" / "duplicates.csv")
+    assert again["row"].tolist() == [N - 2, N - 1]
+
+
+def test_a_loaded_model_is_audited_alike(model, audit, tmp_path):
+    model.save(tmp_path / "m.mnca")
+    again = modernnca.load(tmp_path / "m.mnca", device="cpu").audit(OTHER, OTHER_Y)
+    for name, held in audit.frames():
+        pd.testing.assert_frame_equal(getattr(again, name), held)
+
+
+def test_numbers_have_residuals_and_their_own_units():
+    rng = np.random.RandomState(0)
+    x = rng.randn(200, 3)
+    y = 1000 * x[:, 0] + 50
+    y[17] = 9000.0
+    model = ModernNCARegressor(
+        members=["knn"], random_state=0, device="cpu", config={"refit": "remember"}
+    ).fit(x, y)
+    first = model.audit().labels.iloc[0]
+    assert first["row"] == 17
+    assert first["given"] == pytest.approx(9000)
+    assert abs(first["suggested"]) < 3000
+    assert first["residual"] > 4
+
+
+def test_bad_input_gets_a_sentence_with_the_way_out(model, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="y was given without X; give the rows"):
+        model.audit(y=GIVEN)
+    with pytest.raises(
+        ValueError, match="X has 61 rows, but y has 3 targets; give one"
+    ):
+        model.audit(OTHER, GIVEN[:3])
+    with pytest.raises(ValueError, match=r"The table lacks the column 'age'"):
+        model.audit(OTHER.drop(columns="age"))
+    with pytest.raises(ValueError, match="The label 'maybe' is not a class"):
+        model.audit(OTHER.head(1), ["maybe"])
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.audit(OTHER.head(0))
+    model.save(tmp_path / "m.mnca", rows=False)
+    with pytest.raises(ValueError, match=r"saved without them; save it with save\("):
+        modernnca.load(tmp_path / "m.mnca").audit()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'modernnca\[audit\]'"):
+        model.audit()
+
+
+def test_an_unfitted_model_says_so():
+    with pytest.raises(ValueError, match="not fitted yet"):
+        ModernNCAClassifier().audit()
+
+
+def test_parts_of_pages_escape_text():
+    assert "<script" not in page(HOSTILE, part(table([HOSTILE], [[HOSTILE]])))
