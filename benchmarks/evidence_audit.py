@@ -9,9 +9,10 @@ to another class, or 5 % of the targets exchanged among rows; `model.audit().lab
 predictions of CatBoost and of k-NN (five folds, their defaults; k = 10, standardized).
 The score is the average precision. In `duplicates` and `leaks`, copies of rows are
 planted, half of them exact, half with each number changed by up to 0.1 % of the
-column's standard deviation; in `leaks` the copies are in another table. What is found before anything is planted
-(`before`) is not counted: phoneme has such rows, equal but for the last digit. A line is
-added to evidence_audit.csv after each result; `report` writes evidence_audit.md.
+column's standard deviation; in `leaks` the copies are in another table. What is found
+before anything is planted (`before`) is not counted: phoneme has such rows, equal but
+for the last digit. A line is added to evidence_audit.csv after each result; `report`
+writes evidence_audit.md.
 
 It needs cleanlab (2.9.0 here), which is no dependency of the project: install it with
 `pip install --no-deps cleanlab termcolor` into an environment of its own.

@@ -21,7 +21,7 @@ def shop():
             "age": rng.normal(40, 10, N).round(2),
             HOSTILE: rng.choice(["red", HOSTILE], N),
             "gap": np.where(rng.rand(N) < 0.7, np.nan, rng.randn(N)),
-            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.randint(0, 900, N), "h"),
+            "when": pd.date_range("2024-01-01", periods=N, freq="7h"),
             "one": 7,
         }
     )  # fmt: skip

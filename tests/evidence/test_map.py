@@ -23,7 +23,7 @@ def table(n=N, seed=0):
             "size": rng.randn(n) + 6 * group,
             "town": np.array(["Ulm", HOSTILE, "Kiel"])[group],
             "gap": np.where(rng.rand(n) < 0.2, np.nan, rng.randn(n)),
-            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.randint(0, 99, n), "D"),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n) % 99, "D"),
             "flag": rng.rand(n) < 0.5,
         }
     )  # fmt: skip
@@ -139,7 +139,7 @@ def test_a_map_without_the_raw_rows_has_no_columns(model, tmp_path):
     found = again.map(NEW)
     np.testing.assert_allclose(found.coordinates, model.map().coordinates, atol=1e-5)
     assert list(found.cells) == ["target"]
-    with pytest.raises(ValueError, match="'town' cannot color the map: .* without"):
+    with pytest.raises(ValueError, match=r"'town' cannot color the map: .* without"):
         again.map(color="town")
 
 

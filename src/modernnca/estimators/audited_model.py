@@ -8,9 +8,9 @@ from modernnca.ensemble.preparation import values_of
 from modernnca.evidence.audit import Audit
 from modernnca.evidence.auditing import Audited, OtherTable, run_audit
 from modernnca.evidence.frames import import_pandas
+from modernnca.evidence.leave_one_out import votes_without_self
 from modernnca.evidence.map_view import Map
 from modernnca.evidence.mapping import Mapped, make_map
-from modernnca.evidence.leave_one_out import votes_without_self
 from modernnca.table.read import RawTable
 from modernnca.table.schema import conform, read_table
 from modernnca.table.targets import read_numbers, read_target

@@ -92,7 +92,6 @@ class OtherTable:
 
 def run_audit(of: Audited, other: OtherTable | None = None) -> Audit:
     """All parts of an audit."""
-    schema = of.preparation.preprocessor.schema_
     points = remembered_points(of.ensemble)
     regions = find_regions(points, _N_REGIONS)
     suspicion = _suspicion(of, of.values, of.votes)

@@ -1,4 +1,4 @@
-"""Columns that are of no use, or of too much: identifiers, gaps, leaks of the target."""
+"""Columns of no use, or of too much: constants, identifiers, gaps, leaks."""
 
 from typing import NamedTuple
 
@@ -70,7 +70,7 @@ def skill_of_column(cells: np.ndarray, y: np.ndarray, *, classification: bool) -
     """
     x = _as_numbers(cells)[:, None]
     if classification:
-        labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         enough = (counts >= _MIN_PER_CLASS)[codes]
         x, y = x[enough], codes[enough]
         if len(np.unique(y)) < 2:

@@ -1,4 +1,4 @@
-"""The colors of a map: a palette for levels, a scale for numbers, for light and dark."""
+"""The colors of a map, in light and dark: a palette for levels, a scale for numbers."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ PALETTE = (
 )
 MISSING = ("#9a9da3", "#747981")
 OTHERS = "other"
-# A scale for numbers, from violet to yellow, as viridis; on dark paper it begins lighter.
+# A scale for numbers, from violet to yellow as viridis; on dark paper it is lighter.
 SCALE = (
     ("#440154", "#8f78e0"),
     ("#3b528b", "#6d9be0"),

@@ -97,11 +97,12 @@ def shown(value: Any) -> str:
         return "yes" if value else ""
     if isinstance(value, int | np.integer):
         return f"{value:,}"
-    if isinstance(value, float | np.floating):
-        if math.isnan(value):
-            return ""
-        return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.3g}"
-    return str(value)
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    number = float(value)
+    if math.isnan(number):
+        return ""
+    return f"{number:,.0f}" if 1e3 <= abs(number) < 1e12 else f"{number:.3g}"
 
 
 def table(
@@ -193,9 +194,10 @@ def bars(lines: Sequence[tuple[str, float, bool]], *, label: str, unit: str) -> 
     for place, (name, value, hot) in enumerate(lines):
         y, long = place * tall, max(1.0, value * (width - start - 45))
         told = name if len(name) <= 22 else name[:21] + "…"
+        kind = "hot" if hot else "bar"
         parts.append(
             f'<text x="{start - 8}" y="{y + 15}" text-anchor="end">{escape(told)}'
-            f'<title>{escape(name)}</title></text><rect class="{"hot" if hot else "bar"}"'
+            f'<title>{escape(name)}</title></text><rect class="{kind}"'
             f' x="{start}" y="{y + 4}" width="{long:.1f}" height="{tall - 8}"/>'
             f'<text x="{start + long + 6:.1f}" y="{y + 15}">{value:.2f}</text>'
         )

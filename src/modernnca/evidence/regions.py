@@ -1,4 +1,4 @@
-"""Regions of an embedding: clusters of remembered rows, each named by what sets it apart.
+"""Regions: clusters of remembered rows, each named by what sets it apart.
 
 Shapes: M remembered rows, D embedding, R regions.
 """
