@@ -102,18 +102,15 @@ def _cell(value: Any) -> str:
 
 def _codes(of: Map, kept: np.ndarray, n_new: int) -> list[float]:
     """The color of each point: a share of the scale, or a place in the palette."""
-    if not of.continuous:
-        colors = [*of.colors, *of.new_colors[:n_new]]
-        codes = levels_of(np.array([*of.colors], dtype=object))[0]
-        known = {level: place for place, level in enumerate(codes)}
-        last = len(codes) - 1
-        every = [-1 if c is None else known.get(str(c), last) for c in colors]
-        n_rows = len(of.colors)
-        return [every[i] for i in kept] + every[n_rows:]
-    low, high = _range(of)
     colors = np.concatenate([of.colors[kept], of.new_colors[:n_new]])
-    shares = ((colors - low) / (high - low or 1)).clip(0, 1).round(3)
-    return [-1 if share != share else float(share) for share in shares]
+    if of.continuous:
+        low, high = _range(of)
+        shares = ((colors - low) / (high - low or 1)).clip(0, 1).round(3)
+        return [-1 if share != share else float(share) for share in shares]
+    levels, _ = levels_of(of.colors)
+    code = {level: place for place, level in enumerate(levels)}
+    last = len(levels) - 1
+    return [-1 if c is None else code.get(str(c), last) for c in colors.tolist()]
 
 
 def _range(of: Map) -> tuple[float, float]:
