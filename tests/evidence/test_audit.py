@@ -9,7 +9,7 @@ from modernnca import ModernNCAClassifier, ModernNCARegressor
 from modernnca.evidence.pages import page, part, table
 
 HOSTILE = "<script>document.title='taken'</script>&\"'"
-N = 240
+N, START = 240, pd.Timestamp("2024-01-01")
 
 
 def shop():
@@ -21,7 +21,7 @@ def shop():
             "age": rng.normal(40, 10, N).round(2),
             HOSTILE: rng.choice(["red", HOSTILE], N),
             "gap": np.where(rng.rand(N) < 0.7, np.nan, rng.randn(N)),
-            "when": pd.date_range("2024-01-01", periods=N, freq="7h"),
+            "when": START + pd.to_timedelta(rng.randint(0, 900, N), "h"),
             "one": 7,
         }
     )  # fmt: skip
@@ -39,7 +39,7 @@ FAR = np.flatnonzero(np.abs(X["age"] - 40) > 6)
 WRONG = [row for row in FAR if row not in (3, 4, N - 2, N - 1)][:8]
 GIVEN = Y.copy()
 GIVEN[WRONG] = np.where(Y[WRONG] == "yes", "no", "yes")
-OTHER = X.iloc[:60].assign(age=lambda f: f["age"] + 25).reset_index(drop=True)
+OTHER = X.iloc[:60].assign(age=lambda f: f["age"] + 60).reset_index(drop=True)
 OTHER = pd.concat([OTHER, X.iloc[[11]]], ignore_index=True)
 OTHER_Y = np.where(OTHER["age"] > 40, "yes", "no")
 
@@ -100,7 +100,7 @@ def test_columns_and_drift_are_told(audit):
 
 
 def test_unlike_rows_and_regions_are_told(audit):
-    assert len(audit.unlike) > 5
+    assert len(audit.unlike) > 30
     assert audit.unlike["p_value"].max() < 0.05
     assert audit.regions["rows"].sum() == N
     assert audit.regions["new_share"].sum() == pytest.approx(1)

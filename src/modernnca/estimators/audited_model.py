@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from modernnca.ensemble.preparation import values_of
-from modernnca.evidence.audit import Audit
+from modernnca.evidence.audit_result import Audit
 from modernnca.evidence.auditing import Audited, OtherTable, run_audit
 from modernnca.evidence.frames import import_pandas
 from modernnca.evidence.leave_one_out import votes_without_self

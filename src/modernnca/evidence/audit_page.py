@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from modernnca.evidence.audit import Audit
+from modernnca.evidence.audit_result import Audit
 from modernnca.evidence.pages import bars, cards, heading, histogram, paragraph, table
 
 _N_LINES = 30  # of a table on the page

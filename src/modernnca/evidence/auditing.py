@@ -15,10 +15,15 @@ from scipy.spatial import cKDTree
 from modernnca.core.rows import Rows
 from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.preparation import Preparation
-from modernnca.evidence.audit import Audit
+from modernnca.evidence.audit_result import Audit
 from modernnca.evidence.column_faults import find_column_faults
 from modernnca.evidence.drift import LEVEL, column_drift, corrected
-from modernnca.evidence.duplicates import Duplicates, find_duplicates, find_leaks
+from modernnca.evidence.duplicates import (
+    Duplicates,
+    comparable,
+    find_duplicates,
+    find_leaks,
+)
 from modernnca.evidence.frames import frame
 from modernnca.evidence.influence import UNUSED, influence
 from modernnca.evidence.regions import (
@@ -100,7 +105,7 @@ def run_audit(of: Audited, other: OtherTable | None = None) -> Audit:
         placed = embedded_points(of.ensemble, other.rows)
         p_values = other.p_values
         if p_values is None:
-            p_values = likeness(points, placed)
+            p_values = _like_in_both(of, other, points, placed)
     return Audit(
         labels=_labels_frame(of, of.rows, of.values, of.index, suspicion),
         duplicates=_duplicates_frame(of),
@@ -115,6 +120,22 @@ def run_audit(of: Audited, other: OtherTable | None = None) -> Audit:
         n_new=None if other is None else len(other.table),
         classification=of.classification,
     )
+
+
+def _like_in_both(
+    of: Audited, other: OtherTable, points: np.ndarray, placed: np.ndarray
+) -> np.ndarray:
+    """The p-value that a row is like the remembered ones, by its cells as well.
+
+    An embedding may not tell values apart that are beyond those of training.
+    """
+    schema, n_rows = of.preparation.preprocessor.schema_, len(of.table)
+    cells = comparable([of.table, other.table], schema).numbers
+    found = likeness(points, placed)
+    if cells.shape[1]:
+        by_cells = likeness(cells[:n_rows], cells[n_rows:])
+        found = (2 * np.minimum(found, by_cells)).clip(max=1.0)
+    return found
 
 
 def likeness(points: np.ndarray, others: np.ndarray, k: int = 5) -> np.ndarray:

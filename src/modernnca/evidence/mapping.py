@@ -262,5 +262,6 @@ def _as_text(cells: np.ndarray) -> np.ndarray:
     missing = missing_in(cells)
     if cells.dtype.kind == "M":
         days = np.datetime_as_string(cells.astype("datetime64[D]")).astype(object)
-        return np.where(missing, None, days)
+        days[missing] = None
+        return days
     return cells
