@@ -6,6 +6,8 @@ import pytest
 
 import modernnca
 from modernnca import ModernNCAClassifier, ModernNCARegressor
+from modernnca.estimators.audited_model import leave_one_out_votes
+from modernnca.estimators.cross_votes import cross_votes
 from modernnca.evidence.pages import page, part, table
 
 HOSTILE = "<script>document.title='taken'</script>&\"'"
@@ -192,3 +194,47 @@ def test_an_unfitted_model_says_so():
 
 def test_parts_of_pages_escape_text():
     assert "<script" not in page(HOSTILE, part(table([HOSTILE], [[HOSTILE]])))
+
+
+def test_votes_of_a_cross_fit_are_of_models_that_did_not_see_the_row(model):
+    votes = leave_one_out_votes(model)
+    found = cross_votes(model, votes, 3)
+    assert found.shape == votes.shape
+    np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
+    assert not np.isclose(found, votes).all(1).any()
+    with pytest.raises(
+        ValueError, match=r"n_folds must be 0, or between 2 and .* got 1"
+    ):
+        model.audit(n_folds=1)
+    labels = model.audit(n_folds=2).labels
+    assert len({*WRONG} & {*labels["row"].head(12)}) >= 6
+
+
+def test_a_cross_fit_in_regression_has_the_units_of_the_target():
+    rng = np.random.RandomState(0)
+    x = rng.randn(90, 2)
+    y = 1000 * x[:, 0] + 500
+    model = ModernNCARegressor(
+        preset="fast", max_epochs=8, random_state=0, device="cpu"
+    )
+    model.fit(x, y)
+    found = cross_votes(model, leave_one_out_votes(model), 2)
+    predicted = model.preparation_.target.decode(found[:, 0])
+    truth = y[model.rows_.index]
+    assert np.corrcoef(predicted, truth)[0, 1] > 0.7
+    assert abs((predicted - truth).mean()) < 300
+
+
+def test_a_class_of_one_row_keeps_its_own_votes_in_a_cross_fit():
+    rng = np.random.RandomState(0)
+    x, y = rng.randn(40, 2), np.array(["a", "b"] * 19 + ["c", "c"])
+    y[-1] = "d"
+    model = ModernNCAClassifier(
+        members=["knn"], random_state=0, device="cpu", config={"baseline_check": False}
+    ).fit(x, y, eval_set=(x[:10], y[:10]))
+    votes = leave_one_out_votes(model)
+    alone = np.isin(model.loo().y, ["c", "d"])
+    order = np.argsort(model.rows_.index, kind="stable")
+    found = cross_votes(model, votes, 2)
+    assert alone.sum() == 2
+    np.testing.assert_array_equal(found[order][alone], votes[order][alone])

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from modernnca.ensemble.preparation import values_of
+from modernnca.estimators.cross_votes import cross_votes
 from modernnca.evidence.audit_result import Audit
 from modernnca.evidence.auditing import Audited, OtherTable, run_audit
 from modernnca.evidence.frames import import_pandas
@@ -16,25 +17,34 @@ from modernnca.table.schema import conform, read_table
 from modernnca.table.targets import read_numbers, read_target
 
 
-def audit_model(model: Any, X: Any, y: Any) -> Audit:
+def audit_model(model: Any, X: Any, y: Any, n_folds: int = 0) -> Audit:
     """Audit the remembered rows of a model, and another table."""
     model._check_fitted()
     import_pandas("audit")
     if X is None and y is not None:
         raise ValueError("y was given without X; give the rows of y as X, too.")
+    n_rows = len(model.rows_.index)
+    if n_folds != 0 and not (isinstance(n_folds, int) and 2 <= n_folds <= n_rows):
+        raise ValueError(
+            f"n_folds must be 0, or between 2 and the number of remembered rows, "
+            f"{n_rows}; got {n_folds!r}."
+        )
     if not model.rows_.table.columns:
         raise ValueError(
             "audit needs the raw rows, but the model was saved without them; save it "
             "with save(path, rows=True), or audit it before it is saved."
         )
     other = None if X is None else _other_table(model, X, y)
+    votes = leave_one_out_votes(model)
+    if n_folds:
+        votes = (votes + cross_votes(model, votes, n_folds)) / 2
     audited = Audited(
         model.ensemble_,
         model.preparation_,
         model.rows_.table,
         model._encode(model.rows_.table),
         model.rows_.index,
-        leave_one_out_votes(model),
+        votes,
     )
     return run_audit(audited, other)
 

@@ -43,7 +43,7 @@ class EvidenceMixin:
         index, target = self.rows_.index, self.preparation_.target
         return leave_one_out(self.ensemble_, target, self.calibration_, index)
 
-    def audit(self, X=None, y=None):
+    def audit(self, X=None, y=None, *, n_folds=0):
         """What is wrong with the remembered rows, and with another table `X`.
 
         Looks for likely wrong targets, by the leave-one-out votes of the remembered
@@ -52,11 +52,15 @@ class EvidenceMixin:
         rows are remembered ones, and what has drifted; with its targets `y` also which
         of them are likely wrong. See docs/audit.md.
 
+        With `n_folds`, wrong targets are looked for by the votes of models that were
+        fitted without the row, too: so many fits of the preset "fast". This finds more
+        where targets are noisy, and a network can learn wrong ones by heart.
+
         Returns an `Audit`: pandas frames, with `to_html` and `to_csv`.
         """
         from modernnca.estimators.audited_model import audit_model
 
-        return audit_model(self, X, y)
+        return audit_model(self, X, y, n_folds)
 
     def map(self, X=None, color="target"):
         """The embedding of the remembered rows in two dimensions; see docs/map.md.
