@@ -91,7 +91,8 @@ def cleanlab_scores(
     if classes:
         methods = ("self_confidence", "normalized_margin")
         return {m: get_label_quality_scores(y, found, method=m) for m in methods}
-    return {m: of_numbers(y, found, method=m) for m in ("residual", "outre")}
+    # cleanlab's own residual score, exp(-|residual|), is 0 for large residuals.
+    return {"residual": -np.abs(y - found), "outre": of_numbers(y, found)}
 
 
 def find_labels(

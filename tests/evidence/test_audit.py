@@ -9,6 +9,7 @@ from modernnca import ModernNCAClassifier, ModernNCARegressor
 from modernnca.estimators.audited_model import leave_one_out_votes
 from modernnca.estimators.cross_votes import cross_votes
 from modernnca.evidence.pages import page, part, table
+from modernnca.evidence.wide_votes import spread_of_voters, wide_votes
 
 HOSTILE = "<script>document.title='taken'</script>&\"'"
 N, START = 240, pd.Timestamp("2024-01-01")
@@ -75,9 +76,14 @@ def test_wrong_labels_come_first_with_the_right_one_and_the_rows_that_say_so(aud
     assert audit.summary()["likely wrong targets"] == labels["likely"].sum() > 0
 
 
-def test_votes_are_those_of_loo(audit, model):
-    found, labels = model.loo(), audit.labels.sort_values("row")
-    assert (labels["suggested"].to_numpy() == found.predictions).all()
+def test_votes_are_those_of_near_and_of_farther_rows(audit, model):
+    labels = audit.labels.sort_values("row")
+    near, far = leave_one_out_votes(model), wide_votes(model.ensemble_)
+    np.testing.assert_allclose(far.sum(1), 1, atol=1e-4)
+    assert far.max(1).mean() < near.max(1).mean()
+    order = np.argsort(model.rows_.index)
+    chosen = (near + far)[order].argmax(1)
+    assert (labels["suggested"].to_numpy() == model.classes_[chosen]).all()
 
 
 def test_duplicates_are_told_with_whether_their_targets_are_in_conflict(audit):
@@ -238,3 +244,14 @@ def test_a_class_of_one_row_keeps_its_own_votes_in_a_cross_fit():
     found = cross_votes(model, votes, 2)
     assert alone.sum() == 2
     np.testing.assert_array_equal(found[order][alone], votes[order][alone])
+
+
+def test_the_spread_of_voters_is_that_of_their_targets():
+    x = np.arange(40.0)[:, None]
+    model = ModernNCARegressor(
+        members=["constant"], random_state=0, config={"baseline_check": False}
+    ).fit(x, np.r_[x[:39, 0], 500.0])
+    values = model.ensemble_.remembered.values[:, 0].double().numpy()
+    others = [np.delete(values, row).std() for row in range(40)]
+    found = spread_of_voters(model.ensemble_)
+    np.testing.assert_allclose(found, others, rtol=1e-4)

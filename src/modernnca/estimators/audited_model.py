@@ -12,6 +12,7 @@ from modernnca.evidence.frames import import_pandas
 from modernnca.evidence.leave_one_out import votes_without_self
 from modernnca.evidence.map_view import Map
 from modernnca.evidence.mapping import Mapped, make_map
+from modernnca.evidence.wide_votes import spread_of_voters, wide_votes
 from modernnca.table.read import RawTable
 from modernnca.table.schema import conform, read_table
 from modernnca.table.targets import read_numbers, read_target
@@ -35,7 +36,11 @@ def audit_model(model: Any, X: Any, y: Any, n_folds: int = 0) -> Audit:
             "with save(path, rows=True), or audit it before it is saved."
         )
     other = None if X is None else _other_table(model, X, y)
-    votes = leave_one_out_votes(model)
+    votes, spread = leave_one_out_votes(model), None
+    if model._task == "classification":
+        votes = (votes + wide_votes(model.ensemble_)) / 2
+    else:
+        spread = spread_of_voters(model.ensemble_)
     if n_folds:
         votes = (votes + cross_votes(model, votes, n_folds)) / 2
     audited = Audited(
@@ -45,6 +50,7 @@ def audit_model(model: Any, X: Any, y: Any, n_folds: int = 0) -> Audit:
         model._encode(model.rows_.table),
         model.rows_.index,
         votes,
+        spread,
     )
     return run_audit(audited, other)
 

@@ -59,6 +59,7 @@ class Audited:
     rows: Rows  # (M) the same, encoded
     index: np.ndarray  # (M,) row numbers in the table given to `fit`
     votes: np.ndarray  # (M, V) of the other rows on each
+    spread: np.ndarray | None = None  # (M,) how much these differ, in regression
 
     @property
     def classification(self) -> bool:
@@ -99,7 +100,7 @@ def run_audit(of: Audited, other: OtherTable | None = None) -> Audit:
     """All parts of an audit."""
     points = remembered_points(of.ensemble)
     regions = find_regions(points, _N_REGIONS)
-    suspicion = _suspicion(of, of.values, of.votes)
+    suspicion = _suspicion(of, of.values, of.votes, of.spread)
     placed, p_values = None, None
     if other is not None:
         placed = embedded_points(of.ensemble, other.rows)
@@ -152,10 +153,15 @@ def likeness(points: np.ndarray, others: np.ndarray, k: int = 5) -> np.ndarray:
     return p_values
 
 
-def _suspicion(of: Audited, values: np.ndarray, votes: np.ndarray) -> Suspicion:
+def _suspicion(
+    of: Audited,
+    values: np.ndarray,
+    votes: np.ndarray,
+    spread: np.ndarray | None = None,
+) -> Suspicion:
     if of.classification:
         return suspicious_labels(values.argmax(1), votes)
-    return suspicious_numbers(values[:, 0], votes[:, 0])
+    return suspicious_numbers(values[:, 0], votes[:, 0], spread)
 
 
 def _labels_frame(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 _MIN_PROBABILITY = 1e-6
+_MIN_SPREAD = 0.5  # in standard deviations of all targets; of neighbors that agree
 _LIKELY = 4.0  # residuals beyond so many standard deviations are likely wrong targets
 
 
@@ -53,7 +54,7 @@ def suspicious_numbers(
 
     Residuals are in units of their robust standard deviation (that of the middle
     half). With `spread` (N,), the standard deviation of the neighbors' targets, a
-    residual counts less where neighbors differ, too.
+    residual counts less where neighbors differ, too; targets are then standardized.
 
     >>> votes = np.zeros(9)
     >>> targets = np.array([1.0, -1.0] * 4 + [9.0])
@@ -62,8 +63,7 @@ def suspicious_numbers(
     """
     residuals = targets - votes
     if spread is not None:
-        floor = np.median(np.abs(residuals))
-        residuals = residuals / np.sqrt(np.square(spread) + floor**2 + 1e-300)
+        residuals = residuals / np.sqrt(np.square(spread) + _MIN_SPREAD**2)
     standardized = residuals / _robust_scale(residuals)
     size = np.abs(standardized)
     return Suspicion(size, votes, standardized, size > _LIKELY)
