@@ -20,7 +20,7 @@ _N_ROWS = 8192  # asked at a time
 
 
 def wide_votes(ensemble: Ensemble) -> np.ndarray:
-    """The vote (M, V) of all other rows on each, at eight times the temperature."""
+    """The vote (M, V) of all other rows on each, at eight times the temperature (or k)."""
     return _votes(ensemble, ensemble.remembered.values, _WIDER)
 
 
@@ -44,6 +44,9 @@ def _votes(ensemble: Ensemble, values: Tensor, wider: float) -> np.ndarray:
     for member, weight in members:
         rule = member.rule()
         rule = rule._replace(temperature=rule.temperature * wider)
+        if rule.n_neighbors is not None:  # hard k-NN, whatever the temperature
+            n_wider = min(int(rule.n_neighbors * wider), len(values) - 1)
+            rule = rule._replace(n_neighbors=n_wider)
         memory = ExactMemory(
             member.keys_, values, rule, log_weights=log_weights, time=remembered.time
         )
