@@ -30,11 +30,13 @@ def draw(of: Map, ax: Any) -> Any:
             *of.new.T, s=30, facecolor="none", edgecolor="black", label="new rows"
         )
     place = {row: i for i, row in enumerate(of.rows.tolist())}
-    for row, name in zip(of.prototypes.tolist(), of.names, strict=True):
+    for number, row in enumerate(of.prototypes.tolist(), start=1):
         xy = of.coordinates[place[row]]
-        ax.scatter(*xy, marker="*", s=90, color="black", zorder=3)
-        ax.annotate(name, xy, xytext=(4, 4), textcoords="offset points", fontsize=8)
+        ax.scatter(*xy, s=110, color="white", edgecolor="black", zorder=3)
+        ax.annotate(str(number), xy, ha="center", va="center", fontsize=7, zorder=4)
     if not of.continuous or len(of.new):
         ax.legend(title=None if of.continuous else of.title, fontsize=8)
+    told = "\n".join(f"{number}  {name}" for number, name in enumerate(of.names, 1))
     ax.set(xticks=[], yticks=[], title=repr(of))
+    ax.set_xlabel(told, fontsize=8, loc="left")
     return ax
