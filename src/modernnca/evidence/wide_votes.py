@@ -20,7 +20,7 @@ _N_ROWS = 8192  # asked at a time
 
 
 def wide_votes(ensemble: Ensemble) -> np.ndarray:
-    """The vote (M, V) of all other rows on each, at eight times the temperature (or k)."""
+    """The vote (M, V) of all other rows on each, at 8 times the temperature (or k)."""
     return _votes(ensemble, ensemble.remembered.values, _WIDER)
 
 
