@@ -232,8 +232,8 @@ def report(asked: argparse.Namespace) -> None:
         "",
         "## Wrong targets: average precision",
         "",
-        "Without wider votes, adult had 0.333 and the mean was behind CatBoost's: that is "
-        "why farther rows vote. How far, and how residuals are scaled, was chosen on "
+        "Without wider votes, adult had 0.333 and the mean was behind CatBoost's: that "
+        "is why farther rows vote. How far, and how residuals are scaled, was chosen on "
         "other samples of these same tables, so the lead may be smaller on others. "
         "Seconds are of a busy machine.",
         "",
