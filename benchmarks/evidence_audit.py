@@ -233,8 +233,8 @@ def report(asked: argparse.Namespace) -> None:
         "## Wrong targets: average precision",
         "",
         "Without wider votes, adult had 0.333 and the mean was behind CatBoost's: that "
-        "is why farther rows vote. How far, and how residuals are scaled, was chosen on "
-        "other samples of these same tables, so the lead may be smaller on others. "
+        "is why farther rows vote. How far, and how residuals are scaled, was chosen "
+        "on other samples of these same tables, so the lead may be smaller on others. "
         "Seconds are of a busy machine.",
         "",
         "cleanlab's default is the first of the two scores of each model: "
