@@ -5,6 +5,7 @@ import torch
 
 from modernnca.core.distances import DISTANCES
 from modernnca.core.leaf_embedding import leaf_distance, leaf_kernel
+from modernnca.core.origin import Origin
 from modernnca.core.softnn import Rule, Votes, exponential, student
 from modernnca.kernels.self_votes import self_votes
 from modernnca.memory.exact_memory import ExactMemory
@@ -33,7 +34,7 @@ def memory_of(draw, rule, *, weighted=False, timed=False, kept=None):
         values[kept],
         rule,
         log_weights=None if log_weights is None else log_weights[kept],
-        time=None if times is None else times[kept],
+        origin=None if times is None else Origin(times[kept]),
     ), times
 
 
@@ -48,9 +49,10 @@ def removed_one_by_one(draw, rule, rows, **options):
         rest, _ = memory_of(draw, rule, kept=others, **options)
         draw.generator.set_state(generator_state)
         time = None if times is None else times[row, None]
-        if time is not None and bool((rest.time > time).all()):
+        if time is not None and bool((rest.origin.time > time).all()):
             time = None  # earlier than all others: it sees them all
-        parts.append(rest.vote(whole.keys[row, None], time))
+        origin = None if time is None else Origin(time)
+        parts.append(rest.vote(whole.keys[row, None], origin))
     return Votes(*(torch.cat(part) for part in zip(*parts, strict=True)))
 
 

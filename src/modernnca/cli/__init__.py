@@ -1,4 +1,4 @@
-"""The shell: `modernnca demo`, `fit`, `tune`, `predict`, `info`, `bench`, `study`."""
+"""The shell: `modernnca demo`, `fit`, `tune`, `predict`, `audit`, `info`, `bench`."""
 
 import sys
 from importlib import import_module

@@ -19,6 +19,7 @@ COMMANDS = {
     "tune": "Search for good options, fit with the best ones, and save the model.",
     "predict": "Predict the target of each row of a table.",
     "explain": "Show the remembered rows behind predictions, and why they are near.",
+    "audit": "Look for wrong labels, duplicates, leaks and drift.",
     "info": "Describe a saved model and how it was fitted.",
 }
 LABORATORY = {

@@ -125,6 +125,42 @@ class EvidenceMixin:
         remembered = self._encode(self.rows_.table)
         return p_values(remembered, queries, self.preparation_.shape)
 
+    def audit(self, X=None, y=None, *, n_folds=0):
+        """What is wrong with the remembered rows, and with another table `X`.
+
+        Looks for likely wrong targets, by the leave-one-out votes of the remembered
+        rows; duplicates; columns that identify the rows or give the target away; rows
+        that are never used. Of `X`, a table to predict or to test on, it tells which
+        rows are remembered ones, and what has drifted; with its targets `y` also which
+        of them are likely wrong. See docs/audit.md.
+
+        With `n_folds`, wrong targets are looked for by the votes of models that were
+        fitted without the row, too: so many fits of the preset "fast". This finds more
+        where targets are noisy, and a network can learn wrong ones by heart.
+
+        Returns an `Audit`: pandas frames, with `to_html` and `to_csv`.
+        """
+        from modernnca.estimators.audited_model import audit_model
+
+        return audit_model(self, X, y, n_folds)
+
+    def map(self, X=None, color="target"):
+        """The embedding of the remembered rows in two dimensions; see docs/map.md.
+
+        By t-SNE if openTSNE is installed (`modernnca[map]`), else by its two principal
+        components.
+
+        Args:
+            X: new rows, to be placed on the map.
+            color: target, prediction, error, uncertainty, or the name of a column.
+
+        Returns a `Map` with `coordinates` (M, 2), `new` (B, 2) and `prototypes`;
+        `plot`, `to_html`, and a view in notebooks. The order is that of `fit`.
+        """
+        from modernnca.estimators.audited_model import map_model
+
+        return map_model(self, X, color)
+
     def _combined(self, X: Any) -> Combined:
         """The combined votes on rows, and how unsure they are."""
         return combined_votes(self.ensemble_, self._read_queries(X))

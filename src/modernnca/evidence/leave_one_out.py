@@ -68,17 +68,21 @@ def leave_one_out(
     )
 
 
-def votes_without_self(ensemble: Ensemble) -> np.ndarray:
-    """The combined vote (M, V) of all other rows on each remembered row."""
+def votes_without_self(
+    ensemble: Ensemble, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """The combined vote (M, V) of all other rows on each remembered row, or on some."""
     n_rows = len(ensemble.remembered.values)
     if n_rows < 2:
         raise ValueError(
             f"Leave-one-out needs at least 2 remembered rows; the model has {n_rows}."
         )
-    votes = []
+    asked, votes = None, []
+    if rows is not None:
+        asked = torch.from_numpy(rows).to(ensemble.remembered.values.device)
     for member in ensemble.members:
         with torch.inference_mode():
-            found = member.leave_one_out()
+            found = member.leave_one_out(asked)
         if found is None:
             raise ValueError(
                 f"A member of kind {member.kind!r} cannot leave a row out of its "
