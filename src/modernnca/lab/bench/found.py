@@ -94,14 +94,13 @@ def _labels(study: Study) -> tuple[dict[_Setup, str], dict[_Setup, str]]:
     earlier: dict[_Setup, str] = {}
     for variant in study.variants:
         for group in variant.tasks:
-            for trials in (0, 1):
+            for trials in (1,) if variant.only_tuned else (0, 1):
                 job = study.job(variant, "", group, trials=trials)
                 setup = _setup(job, group)
-                if trials or not variant.only_tuned:
-                    present[setup] = variant.label
-                    for method, settings in map(_parse_same, variant.same):
-                        same = setup._replace(method=method, settings=settings)
-                        present[same] = variant.label
+                present[setup] = variant.label
+                for method, settings in map(_parse_same, variant.same):
+                    same = setup._replace(method=method, settings=settings)
+                    present[same] = variant.label
                 for settings in _earlier_settings(variant, trials):
                     old = setup._replace(settings=settings, after="{}", pruning=True)
                     earlier.setdefault(old, variant.label)
