@@ -84,7 +84,8 @@ _LINEAR = _PAPER.updated(
     {"encoding": "none", "embedding": "linear", "distance": "squared-euclidean"}
 )
 
-# The ladder of the paper's table "L-NCA": each step changes one thing. The last is L-NCA.
+# The ladder of the paper's table "L-NCA": each step changes one thing, and
+# the last is L-NCA.
 _NCA_V4 = _LINEAR.updated({"sampler": "all", "optimizer": "sgd", "learning_rate": 0.1})
 _NCA_V3 = _NCA_V4.updated({"prediction": "knn"})
 _NCA_V2 = _NCA_V3.updated({"loss": "sum"})

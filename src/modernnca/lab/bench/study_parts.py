@@ -97,7 +97,8 @@ class Claim:
     Attributes:
         says: the claim as a sentence.
         kind: "better", "faster" and "purer" compare left with right; "best": left is
-            the best of all; "best but": of all but right; "similar": left and right are at most `within` ranks apart;
+            the best of all; "best but": of all but right; "similar": left and right are
+            at most `within` ranks apart;
             "just behind": left is behind right, by less than `within` ranks;
             "not better": left is at most `within` ranks ahead of right.
         group: restricts the claim to the datasets of this group.

@@ -14,7 +14,6 @@ from modernnca.lab.bench.published import read_published
 from modernnca.lab.bench.published_reference import published_scores
 from modernnca.lab.bench.readers import read_dataset
 from modernnca.lab.bench.splits import split_rows
-from modernnca.lab.bench.store import Store
 from modernnca.lab.commands.bench_status import open_store
 from modernnca.lab.report import write_report
 

@@ -135,8 +135,8 @@ PEER = Peer(
         "a row is predicted next to a fixed sample of training rows, so that its "
         "prediction does not depend on other queries; no pretraining, as in the "
         "paper's benchmark; one block of four heads, as in the authors' code, unless a "
-        "study asks for the benchmark's six of eight; pre-norm; on wide tables the feed-forward network over "
-        "rows is narrower"
+        "study asks for the benchmark's six of eight; pre-norm; on wide tables "
+        "the feed-forward network over rows is narrower"
     ),
     make=net_maker("saint", SAINT, ContextLearner),
     defaults={
