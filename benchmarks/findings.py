@@ -20,22 +20,25 @@ PAGE = HERE.parent / "docs" / "findings.md"
 INTRODUCTION = """# Findings
 
 Which claims of the paper hold? Each claim gets a verdict by the rules in
-[studies.md](studies.md#verdicts); an undecided one says how many datasets would decide it. This
-page is the output of `python benchmarks/findings.py`, from records that are committed:
+[studies.md](studies.md#verdicts); an undecided one says how many datasets would decide
+it. This page is the output of `python benchmarks/findings.py`, from records that are
+committed:
 
-- `benchmarks/studies.csv`: the ablations on 15 datasets of TALENT with the published split (12
-  classification, 3 regression), three seeds, default settings;
+- `benchmarks/studies.csv`: the ablations on 15 datasets of TALENT with the published
+  split (12 classification, 3 regression), three seeds, default settings;
 - `benchmarks/peers.csv`: the main comparison on 12 such datasets, default settings;
-- `benchmarks/published.csv`: the published scores of the paper's benchmark, for 300 datasets.
+- `benchmarks/published.csv`: the published scores of the paper's benchmark, for 300
+  datasets.
 
-The fits ran on an H200 and, for small datasets, on a CPU. The paper tuned every variant, on 27
-classification and 18 regression datasets for most ablations. Many differences between variants
-are smaller than 15 datasets can show.
+The fits ran on an H200 and, for small datasets, on a CPU. The paper tuned every
+variant, on 27 classification and 18 regression datasets for most ablations. Many
+differences between variants are smaller than 15 datasets can show.
 
-Since these fits, the definition of the studies has changed: all methods have
-[one protocol](studies.md#the-papers-protocol), every distance its own temperature, and L-NCA is
-NCAv4. Records that do not match are counted below as *to be run again*. They decide nothing;
-what they said is given as such. A claim without records is *undecided: not run*.
+Since these fits, the definition of the studies has changed: all methods have [one
+protocol](studies.md#the-papers-protocol), every distance its own temperature, and L-NCA
+is NCAv4. Records that do not match are counted below as *to be run again*. They decide
+nothing; what they said is given as such. A claim without records is *undecided: not
+run*.
 """
 
 

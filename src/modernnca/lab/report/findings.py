@@ -96,11 +96,7 @@ def add_earlier(
         source = "with default settings" if finding.source == NO_SOURCE else ""
         old = earlier.get((finding.claim, source or finding.source))
         if finding.gap.n == 0 and old is not None and old.gap.n:
-            words = (
-                "it was undecided"
-                if old.verdict == OPEN
-                else f"it {_PAST[old.verdict]}"
-            )
+            words = f"it {_PAST[old.verdict]}"
             reason = (
                 f"{finding.reason} To be run again: the definition has changed. Under "
                 f"the earlier one {words}. {old.reason}"
@@ -110,7 +106,7 @@ def add_earlier(
     return told
 
 
-_PAST = {HOLDS: "held", FAILS: "did not hold"}
+_PAST = {HOLDS: "held", FAILS: "did not hold", OPEN: "was undecided"}
 
 
 def _required(evidence: Evidence, claim: Claim) -> list[str]:

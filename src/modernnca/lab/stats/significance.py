@@ -44,8 +44,8 @@ def win_tie_lose(scores: DataFrame, method: str, *, alpha: float = 0.05) -> Data
     does not count.
 
     Returns:
-        opponent, win, tie, lose; n, their sum; n_untested, the datasets of these without
-        a test; n_missing, the datasets where both took part and a score is missing.
+        opponent, win, tie, lose; n, their sum; n_untested, those of them without a
+        test; n_missing, the datasets where both took part and a score is missing.
         Sorted by the share of wins.
     """
     _check_alpha(alpha)
