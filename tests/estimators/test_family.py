@@ -1,4 +1,4 @@
-"""The relatives of ModernNCA are what the paper says, in configs and in what they do."""
+"""The relatives of ModernNCA are the paper's, in their configs and in what they do."""
 
 import numpy as np
 import pytest
