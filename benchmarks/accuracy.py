@@ -164,7 +164,7 @@ def summary(lines: pd.DataFrame) -> list[str]:
 
 
 def median_ratio(scores: pd.DataFrame, other: str, group: str) -> float:
-    """The median over tables of our loss over another's; errors count at least 0.002."""
+    """The median over tables of our loss over another's; errors are at least 0.002."""
     loss = losses(scores[scores["task"].map(TASK_GROUPS) == group]).dropna()
     floor = 0.002 if group == "classification" else 0.0
     return float(
@@ -258,19 +258,20 @@ def report(asked: argparse.Namespace) -> None:
     ]
     text = [
         *("# Accuracy of the defaults", ""),
-        f"{n_tables} tables, real and synthetic, {len(lines)} fits. Ratios of errors, or "
-        "of RMSEs in regression, below 1 mean that ModernNCA is better: the median over "
-        'tables, and the geometric mean with its bootstrap interval. "Confirm" are the '
-        "tables that were not used for choosing the defaults, so these come first; "
-        '"choose" are the others. Fits with the seeds 0, 1 and 2: '
+        f"{n_tables} tables, real and synthetic, {len(lines)} fits. Ratios of errors, "
+        "or of RMSEs in regression, below 1 mean that ModernNCA is better: the median "
+        "over tables, and the geometric mean with its bootstrap interval. "
+        '"Confirm" are the tables that were not used for choosing the defaults, so '
+        'these come first; "choose" are the others. Fits with the seeds 0, 1 and 2: '
         f"{'; '.join(counts)}.",
         "",
         "What is compared is not alike in all: ModernNCA is several networks (with few "
         "rows a forest, too) that are fine-tuned on training and validation rows. "
-        "Boosting is one model, refitted on these rows. ModernNCA of the paper, RealMLP "
-        "and TabM learn from the training rows alone; TabM is an ensemble in itself, "
-        "RealMLP one network. `run --seeds 3` and `report` add means of their networks, "
-        "one for each seed, as rows of their own; those fits have not been made.",
+        "Boosting is one model, refitted on these rows. ModernNCA of the paper, "
+        "RealMLP and TabM learn from the training rows alone; TabM is an ensemble in "
+        "itself, RealMLP one network. `run --seeds 3` and `report` add means of their "
+        "networks, one for each seed, as rows of their own; those fits have not been "
+        "made.",
         "",
         "Written by `python benchmarks/accuracy.py report`. "
         "[README.md](README.md#accuracy) tells how the fits were made.",

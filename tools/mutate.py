@@ -3,11 +3,11 @@
     python tools/mutate.py --mutants 80 --seed 0 --write tools/mutation.json
 
 A mutant is one small change of the syntax tree: another comparison or arithmetic
-operator, another constant, a boolean turned round, a condition negated, a statement left
-out. Each is written to a copy of the source; then the tests that are about the file run
-until one fails. Mutants that pass them all survive. The file of results is written after
-each mutant, and an interrupted run resumes; places are drawn evenly over all places of
-the rooms, so that the figure is that of the code.
+operator, another constant, a boolean turned round, a condition negated, a statement
+left out. Each is written to a copy of the source; then the tests that are about the
+file run until one fails. Mutants that pass them all survive. The results are written
+after each mutant, and an interrupted run resumes; places are drawn evenly over all
+places of the rooms, so that the figure is that of the code.
 """
 
 import argparse
