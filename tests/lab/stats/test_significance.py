@@ -83,9 +83,17 @@ def test_a_dataset_without_both_scores_counts_for_neither():
         "tie": 0,
         "lose": 0,
         "n": 1,
+        "n_untested": 0,
         "n_missing": 2,
     }
     assert table.loc["c", ["tie", "n", "n_missing"]].tolist() == [3, 3, 1]
+
+
+def test_without_seeds_to_test_with_the_better_score_wins():
+    means = DataFrame({"a": [0.9, 0.8, 0.7], "b": [0.8, 0.8, 0.9]}, index=list("xyz"))
+    found = win_tie_lose(scores_of(means).assign(n=1, std=0.0), "a").iloc[0]
+    expected = {"win": 1, "tie": 1, "lose": 1, "n": 3, "n_untested": 3}
+    assert found[list(expected)].to_dict() == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
