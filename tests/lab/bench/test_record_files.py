@@ -6,7 +6,8 @@ from modernnca.errors import StoreError
 from modernnca.lab.bench.job import Job
 from modernnca.lab.bench.record_files import RecordFile
 
-LINES = """dataset,task,method,changes,trials,seed,status,accuracy,rmse,fit_seconds,machine
+LINES = """\
+dataset,task,method,changes,trials,seed,status,accuracy,rmse,fit_seconds,machine
 a,binclass,knn,{},0,1,done,0.5,,2.0,CPU
 b,regression,knn,"{""p"": 1}",20,0,done,,3.5,1.0,CPU
 b,,knn,{},0,0,failed,,,,CPU
@@ -31,7 +32,8 @@ def test_lines_are_records_of_jobs(tmp_path):
 
 def test_without_a_task_the_scores_tell_it(tmp_path):
     text = (
-        "dataset,method,seed,status,accuracy,rmse\na,knn,0,done,0.5,\nb,knn,0,done,,2\n"
+        "dataset,method,seed,status,accuracy,rmse\n"
+    text += "a,knn,0,done,0.5,\nb,knn,0,done,,2\n"
     )
     tasks = {
         each.job.dataset: each.task for each in records_of(tmp_path, text).values()
