@@ -31,10 +31,8 @@ def test_lines_are_records_of_jobs(tmp_path):
 
 
 def test_without_a_task_the_scores_tell_it(tmp_path):
-    text = (
-        "dataset,method,seed,status,accuracy,rmse\n"
+    text = "dataset,method,seed,status,accuracy,rmse\n"
     text += "a,knn,0,done,0.5,\nb,knn,0,done,,2\n"
-    )
     tasks = {
         each.job.dataset: each.task for each in records_of(tmp_path, text).values()
     }
