@@ -146,7 +146,7 @@ def draw(n: int, seed: int) -> list[dict]:
 
 
 def judge(mutant: dict, limit: float) -> str:
-    """Whether tests notice a mutant: "killed", "survived", or "timeout" (noticed)."""
+    """Whether tests notice a mutant: "killed", "survived", or "timeout": unknown."""
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copied)
@@ -189,8 +189,11 @@ def main() -> None:
         known.append(mutant)
         asked.write.write_text(json.dumps(known, indent=1) + "\n")
         print(mutant["result"], mutant["file"], mutant["line"], mutant["what"])
-    noticed = sum(m["result"] != "survived" for m in known)
-    print(f"{noticed} of {len(known)} mutants are noticed.")
+    results = [mutant["result"] for mutant in known]
+    n_killed, n_late = results.count("killed"), results.count("timeout")
+    print(f"{n_killed} of {len(results) - n_late} mutants are noticed.")
+    if n_late:
+        print(f"Of {n_late} more the tests took over {asked.limit:.0f} s: unknown.")
 
 
 if __name__ == "__main__":

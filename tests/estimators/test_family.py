@@ -112,5 +112,6 @@ def test_the_papers_model_is_one_uncalibrated_network(kind):
     x, y = (X, Y) if kind is ModernNCAClassifier else (DX, DY)
     model = kind(preset="paper", **QUICK).fit(x, y)
     assert len(model.members_) == 1
-    assert model.calibration_ is None
+    assert getattr(model.calibration_, "power", 1.0) == 1.0  # probabilities as they are
+    assert getattr(model.calibration_, "floor", 0.0) == 0.0
     assert model.baseline_ is None
