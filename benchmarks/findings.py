@@ -7,6 +7,7 @@ Records of an earlier definition of a study are named on the page and decide not
 benchmarks/peers.csv` fits what is missing.
 """
 
+import argparse
 from pathlib import Path
 
 from modernnca.lab.bench.found import find
@@ -55,6 +56,12 @@ def page() -> str:
     return INTRODUCTION + rest
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the page."""
+    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
     PAGE.write_text(page(), encoding="utf-8")
     print(f"Wrote {PAGE}.")
+
+
+if __name__ == "__main__":
+    main()
