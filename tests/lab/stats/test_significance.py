@@ -45,11 +45,11 @@ def test_the_better_mean_wins_if_the_runs_show_it():
     assert verdict((0.9, 0.01, 15), (0.8, 0.01, 15), task="regression") == {"lose": 1}
 
 
-def test_without_spread_different_means_differ_and_a_single_run_shows_nothing():
+def test_without_spread_different_means_differ_and_so_do_those_of_a_single_run():
     assert verdict((0.9, 0.0, 15), (0.8999, 0.0, 15)) == {"win": 1}
     assert verdict((0.9, 0.0, 15), (0.9, 0.0, 15)) == {"tie": 1}
-    assert verdict((0.9, 0.0, 1), (0.2, 0.0, 1)) == {"tie": 1}
-    assert verdict((0.9, 0.0, 15), (0.2, 0.0, 1)) == {"tie": 1}
+    assert verdict((0.9, 0.0, 1), (0.2, 0.0, 1)) == {"win": 1}
+    assert verdict((0.9, 0.0, 15), (0.2, 0.0, 1)) == {"win": 1}
 
 
 def test_it_is_welchs_test_of_the_runs_themselves():

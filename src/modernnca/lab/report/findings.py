@@ -75,7 +75,8 @@ def _check(evidence: Evidence, claim: Claim) -> Finding:
     verdict, reason, gap, needed = KINDS[claim.kind](evidence, analysis, claim)
     if 0 < gap.n < MIN_DATASETS:
         reason += f" These are too few datasets; at least {MIN_DATASETS} are needed."
-    if verdict == OPEN and (words := describe_needed(needed)):
+    enough = gap.n >= MIN_DATASETS  # to tell how much differences vary
+    if verdict == OPEN and enough and (words := describe_needed(needed)):
         reason += f" {words}"
     else:
         needed = nan
