@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 # CI=true they fail instead.
 CHROMIUM = $(shell command -v chromium chromium-browser google-chrome | head -n 1)
 
-.PHONY: demo test lint types tests reference reliability-files reliability-kills reliability-limits browser clean
+.PHONY: demo test lint types tests reference reliability-files reliability-kills reliability-limits findings mutation browser clean
 
 demo: $(READY)
 	$(BIN)/modernnca demo
@@ -49,6 +49,15 @@ reliability-limits: $(READY)
 	$(BIN)/python reliability/fuzzed_tables.py --write reliability/fuzzed_tables.json
 	$(BIN)/python reliability/time_limits.py --write reliability/time_limits.json
 	$(BIN)/python reliability/memory_growth.py --write reliability/memory_growth.json
+
+# The page of the findings, from the records in benchmarks/.
+findings: $(READY)
+	$(BIN)/python benchmarks/findings.py
+
+# Change the code at random places, and count how many changes the tests notice: hours.
+MUTANTS ?= 80
+mutation: $(READY)
+	$(BIN)/python tools/mutate.py --mutants $(MUTANTS) --write tools/mutation.json
 
 browser:
 	@if [ -z "$(CHROMIUM)" ]; then \

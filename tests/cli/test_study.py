@@ -71,7 +71,7 @@ def test_every_study_is_drawn_and_judged(run):
     ):
         assert any(figure.startswith(f"{name}-default") for figure in figures), name
     findings = (report / "findings.md").read_text("utf-8")
-    assert "of 61 claims 0 hold, 0 do not, and 61 are undecided." in findings
+    assert "of 66 claims 0 hold, 0 do not, and 66 are undecided." in findings
 
 
 def test_the_report_can_be_written_from_published_scores_alone(tmp_path):

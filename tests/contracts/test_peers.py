@@ -47,7 +47,7 @@ LINEAR = ("svm", "nca")
 PRESET_OF = {
     "modernnca": "default",
     "modernnca-paper": "paper",
-    "l-nca": "linear",
+    "l-nca": "nca-v4",
     "tabcon": "tabcon",
 }
 LABELS = np.array(["no", "yes", "Maybe", "0", "unheard of", "ß", "g", "h", "i", "j"])

@@ -114,7 +114,7 @@ def test_tuning_again_searches_again():
         (
             LNCAClassifier(**QUICK),
             LABELS,
-            {"dim", "sample_rate", "learning_rate", "weight_decay"},
+            {"dim", "learning_rate", "weight_decay"},
         ),
         (
             NCAClassifier(preset="nca-v0", **QUICK),

@@ -44,7 +44,7 @@ CASES = (
     Case("best", BOTH, arguments={"preset": "best", "max_epochs": 2}),
     Case("paper", EVERY, arguments={"preset": "paper"}),
     Case("linear", EVERY, arguments={"preset": "linear"}),
-    Case("l-nca", EVERY, "LNCA"),
+    Case("l-nca", EVERY, "LNCA", arguments={"preset": "linear"}),
     Case("tabcon", EVERY, "TabCon"),
     *[
         Case(f"nca-{version}", ("mixed_classification", "gaps_classification"), "NCA",

@@ -1,6 +1,8 @@
 """The relatives of ModernNCA: NCA and the ladder to L-NCA, L-NCA, and TabCon.
 
-They are the same estimators with other default presets.
+They are the same estimators with other default presets. L-NCA is the last step of the
+ladder, NCAv4, as in the paper: SGD, and all rows vote. (The preset "linear" trains the
+same projection as M-NCA is trained: by AdamW, on sampled rows.)
 """
 
 from modernnca.estimators.classifier import ModernNCAClassifier
@@ -10,19 +12,19 @@ from modernnca.estimators.regressor import ModernNCARegressor
 class LNCAClassifier(ModernNCAClassifier):
     """L-NCA: a linear projection learned with the log loss and a soft vote.
 
-    The arguments are those of `ModernNCAClassifier`; the default preset is "linear".
+    The arguments are those of `ModernNCAClassifier`; the default preset is "nca-v4".
     """
 
-    _default_preset = "linear"
+    _default_preset = "nca-v4"
 
 
 class LNCARegressor(ModernNCARegressor):
     """L-NCA for regression: a linear projection learned with the squared error.
 
-    The arguments are those of `ModernNCAClassifier`; the default preset is "linear".
+    The arguments are those of `ModernNCAClassifier`; the default preset is "nca-v4".
     """
 
-    _default_preset = "linear"
+    _default_preset = "nca-v4"
 
 
 class NCAClassifier(ModernNCAClassifier):

@@ -80,12 +80,14 @@ _PAPER = _DEFAULT.updated(
     }
 )
 
-# L-NCA: a linear projection of the columns themselves; squared distances as in NCA.
+# A linear projection of the columns themselves, trained as M-NCA is; squared distances
+# as in NCA.
 _LINEAR = _PAPER.updated(
     {"encoding": "none", "embedding": "linear", "distance": "squared-euclidean"}
 )
 
-# The ladder of the paper's table "L-NCA": each step changes one thing.
+# The ladder of the paper's table "L-NCA": each step changes one thing, and
+# the last is L-NCA.
 _NCA_V4 = _LINEAR.updated({"sampler": "all", "optimizer": "sgd", "learning_rate": 0.1})
 _NCA_V3 = _NCA_V4.updated({"prediction": "knn"})
 _NCA_V2 = _NCA_V3.updated({"loss": "sum"})

@@ -18,13 +18,13 @@ MODERNNCA: Space = {
     "weight_decay": Maybe(LogFloat(1e-6, 1e-3), 0.0),
 }
 
-# L-NCA: the same, without what a linear projection of the columns does not have.
-LNCA: Space = {
+# The preset "linear": without what a linear projection of the columns does not have.
+LINEAR: Space = {
     name: MODERNNCA[name]
     for name in ("dim", "sample_rate", "learning_rate", "weight_decay")
 }
 
-# The NCA of 2004 and its ladder learn from all rows, by SGD or L-BFGS.
+# The NCA of 2004 and its ladder to L-NCA learn from all rows, by SGD or L-BFGS.
 NCA: Space = {
     "dim": MODERNNCA["dim"],
     "learning_rate": LogFloat(1e-3, 1.0),
@@ -45,7 +45,7 @@ SPACES: dict[str, Space] = {
     "fast": _SMALLER,
     "best": MODERNNCA,
     "paper": MODERNNCA,
-    "linear": LNCA,
+    "linear": LINEAR,
     **{f"nca-v{version}": NCA for version in range(5)},
     "tabcon": TABCON,
 }

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 
+from modernnca.lab.bench import job as job_module
 from modernnca.lab.bench.job import Job, JobInput, run_job
 from modernnca.lab.bench.scores import MAIN, score_all
 from modernnca.lab.peers import peer
+from modernnca.tune.search import SearchResult
 
 
 def test_equal_questions_have_equal_keys_and_others_do_not():
@@ -92,17 +94,6 @@ def test_a_class_that_train_lacks_does_not_stop_the_fit(tmp_path):
         assert run_job(JobInput(job)).status == "done"
 
 
-def test_validation_rows_of_a_trial_do_not_vote_for_themselves(tmp_path):
-    file = tmp_path / "noise.csv"
-    rng = np.random.RandomState(0)
-    rows = [f"{a},{b},{rng.randint(2)}" for a, b in rng.rand(200, 2)]
-    file.write_text("a,b,y\n" + "\n".join(rows) + "\n")
-    quick = '{"max_epochs": 2, "n_members": 1}'
-    job = Job(f"{file}:y", "modernnca", trials=2, settings=quick)
-    record = run_job(JobInput(job.search, storage=tmp_path / "trials"))
-    assert record.scores["accuracy"] < 0.8  # a row that finds itself is always right
-
-
 def test_the_first_trial_is_the_defaults(tmp_path):
     for method in ("modernnca", "lightgbm", "catboost", "mlp", "nca"):
         nets = ("modernnca", "mlp", "nca")
@@ -114,3 +105,45 @@ def test_the_first_trial_is_the_defaults(tmp_path):
             assert found == {name: card.defaults[name] for name in card.space}
         else:
             assert found == {}  # nothing is given: the method's own defaults
+
+
+def test_what_is_set_after_a_search_is_not_searched(tmp_path):
+    job = Job("builtin:iris", "knn", trials=3, after='{"n_neighbors": 90}')
+    assert job.search == Job("builtin:iris", "knn", trials=3).search
+    tuned = run_job(JobInput(job.search, storage=tmp_path)).used
+    fitted = run_job(JobInput(job, tuned=tuned))
+    assert fitted.used == {**tuned, "n_neighbors": 90}
+
+
+def test_a_setting_may_be_searched_beyond_the_space(tmp_path, monkeypatch):
+    """Cosines need a temperature that distances do not; the paper's space has none."""
+    spaces = []
+
+    def spy(objective, space, **options):
+        spaces.append(space)
+        return SearchResult({}, 0.0, [], "trials")
+
+    monkeypatch.setattr(job_module, "search", spy)
+    for settings in ('{"temperature": "search"}', '{"temperature": 2.0}', "{}"):
+        job = Job("builtin:iris", "modernnca-paper", trials=1, settings=settings)
+        run_job(JobInput(job.search, storage=tmp_path))
+    assert ["temperature" in space for space in spaces] == [True, False, False]
+    bad = Job("builtin:iris", "knn", trials=1, settings='{"p": "search"}')
+    with pytest.raises(ValueError, match="setting to search"):
+        run_job(JobInput(bad.search, storage=tmp_path))
+
+
+@pytest.mark.parametrize(("pruning", "pruner"), [(True, "median"), (False, "none")])
+def test_without_pruning_every_trial_runs_to_its_end(
+    tmp_path, monkeypatch, pruning, pruner
+):
+    asked, search = [], job_module.search
+
+    def spy(*args, **options):
+        asked.append(options["pruner"])
+        return search(*args, **options)
+
+    monkeypatch.setattr(job_module, "search", spy)
+    job = Job("builtin:iris", "knn", trials=1, pruning=pruning)
+    run_job(JobInput(job.search, storage=tmp_path))
+    assert asked == [pruner]

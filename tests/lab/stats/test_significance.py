@@ -45,11 +45,11 @@ def test_the_better_mean_wins_if_the_runs_show_it():
     assert verdict((0.9, 0.01, 15), (0.8, 0.01, 15), task="regression") == {"lose": 1}
 
 
-def test_without_spread_different_means_differ_and_a_single_run_shows_nothing():
+def test_without_spread_different_means_differ_and_so_do_those_of_a_single_run():
     assert verdict((0.9, 0.0, 15), (0.8999, 0.0, 15)) == {"win": 1}
     assert verdict((0.9, 0.0, 15), (0.9, 0.0, 15)) == {"tie": 1}
-    assert verdict((0.9, 0.0, 1), (0.2, 0.0, 1)) == {"tie": 1}
-    assert verdict((0.9, 0.0, 15), (0.2, 0.0, 1)) == {"tie": 1}
+    assert verdict((0.9, 0.0, 1), (0.2, 0.0, 1)) == {"win": 1}
+    assert verdict((0.9, 0.0, 15), (0.2, 0.0, 1)) == {"win": 1}
 
 
 def test_it_is_welchs_test_of_the_runs_themselves():
@@ -83,9 +83,17 @@ def test_a_dataset_without_both_scores_counts_for_neither():
         "tie": 0,
         "lose": 0,
         "n": 1,
+        "n_untested": 0,
         "n_missing": 2,
     }
     assert table.loc["c", ["tie", "n", "n_missing"]].tolist() == [3, 3, 1]
+
+
+def test_without_seeds_to_test_with_the_better_score_wins():
+    means = DataFrame({"a": [0.9, 0.8, 0.7], "b": [0.8, 0.8, 0.9]}, index=list("xyz"))
+    found = win_tie_lose(scores_of(means).assign(n=1, std=0.0), "a").iloc[0]
+    expected = {"win": 1, "tie": 1, "lose": 1, "n": 3, "n_untested": 3}
+    assert found[list(expected)].to_dict() == expected
 
 
 @pytest.mark.parametrize("seed", range(5))

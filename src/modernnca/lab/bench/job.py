@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from modernnca._named import named
 from modernnca.lab.bench.dataset import Dataset
 from modernnca.lab.bench.embedding_map import RawColumns, map_embedding, sample_rows
 from modernnca.lab.bench.provenance import now, provenance
@@ -22,6 +23,7 @@ from modernnca.lab.peers.card import Model, Report
 from modernnca.tune.search import SearchResult, search
 
 KINDS = ("fit", "search", "embed")
+SEARCHED = "search"  # the value of a setting that is searched as well
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Job:
             search whose settings are used.
         settings: overrides of the defaults, as JSON text, so that a job is hashable.
         label: display name of the method, if not its name.
+        after: overrides of the settings that the search found, as JSON text.
+        pruning: whether hopeless trials of the search were ended early.
         kind: "fit" predicts the test rows; "search" finds settings; "embed" maps the
             learned embedding.
     """
@@ -45,6 +49,8 @@ class Job:
     settings: str = "{}"
     label: str = ""
     kind: str = "fit"
+    after: str = "{}"
+    pruning: bool = True
 
     @property
     def key(self) -> str:
@@ -55,6 +61,11 @@ class Job:
         """
         fields = asdict(self)
         del fields["label"]
+        # These came later: at their defaults, keys are what they were.
+        if self.after == "{}":
+            del fields["after"]
+        if self.pruning:
+            del fields["pruning"]
         text = json.dumps(fields, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -68,6 +79,7 @@ class Job:
             trials=self.trials,
             settings=self.settings,
             kind="search",
+            pruning=self.pruning,
         )
 
 
@@ -111,7 +123,7 @@ def run_job(job_input: JobInput) -> Record:
 
 def _fit(job_input: JobInput, dataset: Dataset, parts: Parts) -> Record:
     job = job_input.job
-    used = {**json.loads(job.settings), **job_input.tuned}
+    used = {**json.loads(job.settings), **job_input.tuned, **json.loads(job.after)}
     model = peer(job.method).build(dataset.task, seed=job.seed, settings=used)
     with ResourceUsage() as fitting:
         fit(model, dataset, parts)
@@ -213,7 +225,8 @@ def _search(job_input: JobInput, dataset: Dataset, parts: Parts) -> Record:
     job, card = job_input.job, peer(job_input.job.method)
     metric = MAIN[dataset.task]
     sign = -1 if metric in LOWER_IS_BETTER else 1
-    fixed = json.loads(job.settings)
+    given = json.loads(job.settings)
+    fixed = {name: value for name, value in given.items() if value != SEARCHED}
 
     def objective(settings: dict[str, Any], report: Report) -> float:
         # PAPER: every method is tuned for the metric of the final table, on val.
@@ -225,6 +238,8 @@ def _search(job_input: JobInput, dataset: Dataset, parts: Parts) -> Record:
         return sign * score_all(dataset.task, truth, prediction, classes)[metric]
 
     space = {name: domain for name, domain in card.space.items() if name not in fixed}
+    for name in given.keys() - fixed.keys():
+        space[name] = named("setting to search", name, card.more_space)
     # The first trial uses the defaults, if the card has one for every setting.
     start = {name: card.defaults[name] for name in space if name in card.defaults}
     with ResourceUsage() as searching:
@@ -236,6 +251,7 @@ def _search(job_input: JobInput, dataset: Dataset, parts: Parts) -> Record:
             name=job.key,
             start=start if len(start) == len(space) else {},
             time_limit=job_input.search_seconds,
+            pruner="median" if job.pruning else "none",
         )
     states = [trial.state for trial in result.trials]
     return Record(

@@ -32,7 +32,7 @@ def plan(
     12
     """
     return [
-        Job(dataset, method, split, seed, n_trials)
+        Job(dataset, method, split, seed, n_trials, pruning=not n_trials)
         for dataset, method, n_trials, split, seed in product(
             datasets, methods, trials, splits, range(seeds)
         )
@@ -61,7 +61,8 @@ class Runner:
         """Run the missing jobs: searches first, then fits with the tuned settings."""
         with self.store.write_lock():
             self.store.plan(jobs)
-            searches = list(dict.fromkeys(job.search for job in jobs if job.trials))
+            tuned = [job for job in self.missing(jobs) if job.trials]
+            searches = list(dict.fromkeys(job.search for job in tuned))
             search_limits = Limits(memory_bytes=self.limits.memory_bytes)
             self._map(searches, search_limits, on_record)
             self._map(jobs, self.limits, on_record)

@@ -13,6 +13,7 @@ from typing import Any
 from modernnca._files import read_regular
 from modernnca._named import named
 from modernnca.lab.bench.job import KINDS, Job
+from modernnca.lab.bench.protocol import PROTOCOLS
 from modernnca.lab.bench.study_parts import (
     CLAIMS,
     GROUPS,
@@ -48,6 +49,8 @@ class Study:
     kind: str = "fit"  # of its jobs
     figure: str = "ranks"
     note: str = ""  # caveats for the reader
+    protocol: str = "defaults"  # see `protocol.py`
+    changed: str = ""  # what was different when earlier records were made
     baseline: str = ""  # denominator of ratios; by default the first variant
     published: tuple[Published, ...] = ()
     claims: tuple[Claim, ...] = ()
@@ -99,22 +102,38 @@ class Study:
         names = list(datasets)
         regression = select_datasets(names, data=data, task="regression").names
         return [
-            Job(
-                dataset,
-                variant.method,
-                self.split_of(dataset),
-                seed,
-                n_trials,
-                variant.overrides(n_trials),
-                variant.label,
-                self.kind,
-            )
+            self.job(variant, dataset, GROUPS[dataset in regression], seed, n_trials)
             for dataset in select_datasets(names, data=data).names
             for variant in self.variants
             if GROUPS[dataset in regression] in variant.tasks
             for n_trials in ((0,) if self.kind == "embed" else trial_counts)
+            if n_trials or not variant.only_tuned
             for seed in range(size.seeds if seeds is None else seeds)
         ]
+
+    def job(
+        self, variant: Variant, dataset: str, group: str, seed: int = 0, trials: int = 0
+    ) -> Job:
+        """Return the job of a variant on a dataset of a task group."""
+        return Job(
+            dataset,
+            variant.method,
+            self.split_of(dataset),
+            seed,
+            trials,
+            variant.overrides(trials, self.common(variant, group, trials)),
+            variant.label,
+            self.kind,
+            variant.after(trials),
+            pruning=not trials,
+        )
+
+    def common(self, variant: Variant, group: str, trials: int) -> dict[str, Any]:
+        """Return the settings of a variant that its study's protocol sets."""
+        if variant.method == "raw":
+            return {}
+        protocol = named("protocol", self.protocol, PROTOCOLS)
+        return protocol(variant.method, group, trials)
 
     def split_of(self, dataset: str) -> str:
         """Return the split of a dataset: that of its group, or the given one."""
@@ -189,6 +208,7 @@ def _build(cls: Any, content: Any, where: str = "the study") -> Any:
 _TYPES: dict[Any, tuple[tuple[type, ...], tuple[type, ...], str]] = {
     str: ((str,), (), "a text"),
     int: ((int,), (), "a whole number"),
+    bool: ((bool,), (), "true or false"),
     float: ((int, float), (), "a number"),
     tuple[str, ...]: ((list,), (str,), "a list of texts"),
     tuple[int, ...]: ((list,), (int,), "a list of whole numbers"),
@@ -202,7 +222,7 @@ def _check_type(value: Any, annotation: Any, what: str) -> None:
     """Raise unless a value of a file suits the type of its field."""
     kinds, inner, words = _TYPES.get(annotation, ((list,), (dict,), "a list of tables"))
     each = value.values() if isinstance(value, dict) else value
-    fits = isinstance(value, kinds) and not isinstance(value, bool)
+    fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
     if not fits or (inner and not all(isinstance(part, inner) for part in each)):
         raise ValueError(f"{what} must be {words}; got {value!r}.")
 
@@ -218,6 +238,7 @@ def _value(name: str, value: Any) -> Any:
 def _validate(study: Study) -> None:
     """Raise if the study refers to a name that does not exist."""
     named("kind of job", study.kind, dict.fromkeys(KINDS))
+    named("protocol", study.protocol, PROTOCOLS)
     labels = dict.fromkeys(study.labels)
     if len(labels) < len(study.variants):
         raise ValueError("two variants have the same label; give each its own.")

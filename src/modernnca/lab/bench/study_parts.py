@@ -7,7 +7,10 @@ from typing import Any
 
 GROUPS = ("classification", "regression")
 MEASURES = ("average rank", "win", "tie", "lose", "fit seconds", "memory GB")
-CLAIMS = ("better", "best", "similar", "not better", "faster", "purer")
+CLAIMS = (
+    *("better", "best", "best but", "similar", "just behind", "not better"),
+    *("faster", "purer"),
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,11 @@ class Variant:
         method: a peer, or "raw" for the raw columns in a study of embeddings.
         settings: overrides of the method's defaults.
         untuned: further overrides for runs without tuning.
+        fixed: overrides that are set after tuning, so that the rest is the same.
+        only_tuned: whether it makes sense in tuned runs alone.
+        same: other methods and settings that are the same model.
+        earlier: settings, as JSON text, that it had under an earlier definition. Their
+            records are shown as such and decide nothing.
         tasks: "classification", "regression" or both.
     """
 
@@ -25,20 +33,32 @@ class Variant:
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     untuned: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    only_tuned: bool = False
+    same: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
     none: tuple[str, ...] = ()  # settings that are None, which TOML cannot express
     tasks: tuple[str, ...] = GROUPS
     alias: str = ""  # its name in a file of published scores, if not its label
 
-    def overrides(self, trials: int) -> str:
-        """Return the settings as the JSON text of a job.
+    def overrides(self, trials: int, common: Mapping[str, Any] | None = None) -> str:
+        """Return the settings as the JSON text of a job, with those `common` to all.
 
         >>> Variant("M", "modernnca", {"dim": 8}, untuned={"n_blocks": 1}).overrides(0)
         '{"dim": 8, "n_blocks": 1}'
         """
-        settings = {**self.settings, **dict.fromkeys(self.none)}
+        settings = {**(common or {}), **self.settings, **dict.fromkeys(self.none)}
         if not trials:
-            settings |= self.untuned
+            settings |= {**self.untuned, **self.fixed}
         return json.dumps(settings, sort_keys=True)
+
+    def after(self, trials: int) -> str:
+        """Return the settings that are set after a search, as the JSON text of a job.
+
+        >>> Variant("M", "modernnca", fixed={"sample_rate": 0.3}).after(100)
+        '{"sample_rate": 0.3}'
+        """
+        return json.dumps(dict(self.fixed) if trials else {}, sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -77,7 +97,9 @@ class Claim:
     Attributes:
         says: the claim as a sentence.
         kind: "better", "faster" and "purer" compare left with right; "best": left is
-            the best of all; "similar": left and right are at most `within` ranks apart;
+            the best of all; "best but": of all but right; "similar": left and right are
+            at most `within` ranks apart;
+            "just behind": left is behind right, by less than `within` ranks;
             "not better": left is at most `within` ranks ahead of right.
         group: restricts the claim to the datasets of this group.
     """

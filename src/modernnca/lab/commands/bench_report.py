@@ -9,11 +9,11 @@ import typer
 
 from modernnca.errors import TableError
 from modernnca.lab.bench.checks import check
+from modernnca.lab.bench.found import Records
 from modernnca.lab.bench.published import read_published
 from modernnca.lab.bench.published_reference import published_scores
 from modernnca.lab.bench.readers import read_dataset
 from modernnca.lab.bench.splits import split_rows
-from modernnca.lab.bench.store import Store
 from modernnca.lab.commands.bench_status import open_store
 from modernnca.lab.report import write_report
 
@@ -90,7 +90,7 @@ def _checks(frame: pd.DataFrame, data: Path | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "kind", "text"])
 
 
-def provenance_facts(stores: Sequence[Store]) -> dict[str, str]:
+def provenance_facts(stores: Sequence[Records]) -> dict[str, str]:
     """Summarize the provenance of the records: versions, machines, times."""
     records = [record for store in stores for record in store.records()]
     seen: dict[str, set[str]] = {}
@@ -102,6 +102,7 @@ def provenance_facts(stores: Sequence[Store]) -> dict[str, str]:
                 seen.setdefault(name, set()).add(str(value))
     facts = {name: "; ".join(sorted(values)) for name, values in seen.items()}
     if records:
-        times = sorted(record.finished for record in records)
-        facts["records"] = f"{len(records)}, from {times[0]} to {times[-1]}"
+        times = sorted(filter(None, (record.finished for record in records)))
+        span = f", from {times[0]} to {times[-1]}" if times else ""
+        facts["records"] = f"{len(records)}{span}"
     return facts

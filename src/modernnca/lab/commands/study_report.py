@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from modernnca.lab.bench.found import find
+from modernnca.lab.bench.found import Records, find
 from modernnca.lab.bench.published import read_published
-from modernnca.lab.bench.store import Store
+from modernnca.lab.bench.record_files import RecordFile
 from modernnca.lab.bench.study import read_study, study_names
 from modernnca.lab.commands.bench_report import provenance_facts
 from modernnca.lab.commands.bench_status import open_store
@@ -27,7 +27,9 @@ Published = Annotated[
 def report(
     stores: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FOLDER...", help="One or more stores."),
+        typer.Argument(
+            metavar="FOLDER...", help="One or more stores, or CSV files of records."
+        ),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write to.")
@@ -44,11 +46,16 @@ def report(
     """
     if not stores and published is None:
         raise ValueError("Give a store, or a file with --published.")
-    opened = [open_store(folder) for folder in stores or ()]
+    opened = [open_records(path) for path in stores or ()]
     page = write_report_of(
         parse_studies(studies), opened, out, published=published, title=title
     )
     typer.echo(f"Wrote the report to {page}.")
+
+
+def open_records(path: Path) -> Records:
+    """Open a store, or a CSV file of records."""
+    return RecordFile(path) if path.suffix == ".csv" else open_store(path)
 
 
 def parse_studies(text: str) -> list[str]:
@@ -58,7 +65,7 @@ def parse_studies(text: str) -> list[str]:
 
 def write_report_of(
     names: Sequence[str],
-    stores: Sequence[Store],
+    stores: Sequence[Records],
     out: Path,
     *,
     published: Path | None,

@@ -7,6 +7,7 @@ import typer
 
 from modernnca.cli.shared_options import takes_options
 from modernnca.lab.bench.job import Job
+from modernnca.lab.bench.record_files import RecordFile
 from modernnca.lab.bench.study import read_study
 from modernnca.lab.commands.bench_options import RunOptions
 from modernnca.lab.commands.name_lists import split_names
@@ -55,6 +56,14 @@ def run(
             metavar="N", help="Tuning trials; 0 uses the defaults, 0,20 compares both."
         ),
     ] = None,
+    records_from: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--records",
+            metavar="FILE",
+            help="CSV files of records to start from, such as benchmarks/studies.csv.",
+        ),
+    ] = None,
     published: Published = None,
 ) -> None:
     """Run every variant of a study on its datasets, and write the report.
@@ -89,6 +98,9 @@ def run(
             "No dataset to run on; set the data folder with --data, or use --quick."
         )
     records = open_for_writing(store, retry=options.retry)
+    for path in records_from or ():
+        for record in RecordFile(path).records():
+            records.append(record)
     runner = new_runner(records, options)
     planned = list(jobs.values())
     n_done = len(planned) - len(runner.missing(planned))

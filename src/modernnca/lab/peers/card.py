@@ -40,6 +40,9 @@ class Peer:
         tuning_settings: overrides during tuning. For example, refitting is switched
             off, so that no trial trains on the rows that evaluate it.
         source: which implementation runs, and why.
+        more_space: domains of settings that a study may ask to search as well.
+        published: the settings of the public benchmark, where the defaults are others.
+        in_regression: more of them, for regression alone.
         differs: how it departs from the original, if it does.
         extra: the optional dependency group to install, if one is needed.
     """
@@ -52,6 +55,9 @@ class Peer:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     space: Mapping[str, Domain] = field(default_factory=dict)
     tuning_settings: Mapping[str, Any] = field(default_factory=dict)
+    more_space: Mapping[str, Domain] = field(default_factory=dict)
+    published: Mapping[str, Any] = field(default_factory=dict)
+    in_regression: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = TASKS
     differs: str = ""
     extra: str = ""

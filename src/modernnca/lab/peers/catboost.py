@@ -82,6 +82,7 @@ PEER = Peer(
     paper="Prokhorenkova et al., 2018",
     source="the authors' package",
     extra="boosting",
+    tuning_settings={"refit": False},
     make=estimator_maker("catboost", CatBoost),
     defaults={"iterations": 2000, "early_stopping_rounds": 50},
     space={

@@ -203,6 +203,10 @@ class BoostingModel(EstimatorModel):
         rng = np.random.RandomState(self.seed)
         classes = None if self.is_regression else data.y
         train, valid = hold_out(len(data.y), fraction=0.2, rng=rng, classes=classes)
+        if self.is_regression:  # the scale of the training rows alone
+            y = self.target_.decode(data.y)
+            self.target_.fit(y[train])
+            data = data._replace(y=self.target_.encode(y))
         return _take(data, train), _take(data, valid if len(valid) else train)
 
 

@@ -180,7 +180,8 @@ PEER = Peer(
     differs=(
         "each level of a category has an embedding, where the original uses target "
         "encoding; mutual information is estimated from bins, where the original uses "
-        "nearest neighbors; attention dropout drops tokens, not pairs of tokens"
+        "nearest neighbors; attention dropout drops tokens, not pairs of tokens; "
+        "batches of 256 unless a study asks for the benchmark's"
     ),
     make=net_maker("excelformer", ExcelFormer, ExcelFormerLearner),
     defaults={

@@ -78,7 +78,8 @@ PEER = Peer(
     source="our implementation: two other methods share its attention",
     differs=(
         "attention dropout drops tokens, not pairs of tokens, which is several times "
-        "faster on wide tables; the batch size is 256 for all tables"
+        "faster on wide tables; the batch size is 256 for all tables "
+        "unless a study asks for the benchmark's"
     ),
     make=net_maker("ft-t", FTTransformer),
     defaults={

@@ -1,4 +1,4 @@
-"""L-NCA: soft nearest neighbors in a learned linear projection."""
+"""L-NCA: soft nearest neighbors in a learned linear projection; NCAv4 of the ladder."""
 
 from modernnca.estimators.family import LNCAClassifier, LNCARegressor
 from modernnca.lab.peers.card import Peer
@@ -10,5 +10,5 @@ PEER = Peer(
     paper="Goldberger et al., 2004; Ye et al., 2025",
     source="this package",
     make=package_maker(LNCAClassifier, LNCARegressor),
-    **tuning_fields("linear"),
+    **tuning_fields("nca-v4"),
 )

@@ -89,6 +89,7 @@ PEER = Peer(
     source="the authors' package",
     differs="early stopping; the benchmark grows 2,000 trees, or 100 when tuned",
     extra="boosting",
+    tuning_settings={"refit": False},
     make=estimator_maker("lightgbm", LightGBM),
     defaults={
         "n_estimators": 2000,

@@ -28,7 +28,11 @@ from modernnca.lab.peers.supervised import (
 from modernnca.table.preprocessor import PreprocessingConfig, Preprocessor
 from modernnca.table.schema import RawTable, read_table
 from modernnca.table.split import hold_out
-from modernnca.table.targets import ClassificationTarget, RegressionTarget
+from modernnca.table.targets import (
+    ClassificationTarget,
+    RegressionTarget,
+    read_target,
+)
 from modernnca.train.budget import Budget
 from modernnca.train.generators import Generators
 from modernnca.train.loop import Epoch, TrainingConfig, train
@@ -127,17 +131,18 @@ class NetModel:
         A table too small to split is its own validation set.
         """
         budget = Budget(self.time_limit)
-        table, self.target_ = read_table(X), self._new_target().fit(y)
-        codes = self.target_.encode(y)
+        table, y = read_table(X), read_target(y)
+        self.target_ = self._new_target().fit(y)
         if eval_set is None:
             rng = np.random.RandomState(self.seed)
-            classes = None if self.task == "regression" else codes
-            train, valid = hold_out(len(codes), fraction=0.2, rng=rng, classes=classes)
+            classes = None if self.task == "regression" else self.target_.encode(y)
+            train, valid = hold_out(len(y), fraction=0.2, rng=rng, classes=classes)
             valid = valid if len(valid) else train
-            parts = [(table.take(rows), codes[rows]) for rows in (train, valid)]
+            self.target_.fit(y[train])  # the scale of the training rows alone
+            tables = [(table.take(rows), y[rows]) for rows in (train, valid)]
         else:
-            valid_codes = self.target_.encode(eval_set[1])
-            parts = [(table, codes), (read_table(eval_set[0]), valid_codes)]
+            tables = [(table, y), (read_table(eval_set[0]), eval_set[1])]
+        parts = [(part, self.target_.encode(values)) for part, values in tables]
         self.preprocessor_ = Preprocessor(PREPROCESSING).fit(parts[0][0])
         self.device_ = choose_device(self.device)
         self.transform_ = self._new_transform()

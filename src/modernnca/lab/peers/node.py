@@ -143,7 +143,9 @@ PEER = Peer(
     title="NODE",
     paper="Popov et al., 2020",
     source="our implementation: packages that have it bring their own framework",
-    differs="AdamW instead of QHAdam, with higher learning rates for fewer steps",
+    differs="AdamW instead of QHAdam; learning rates are higher, for fewer steps, "
+    "unless a study asks for the benchmark's",
+    published={"learning_rate": 1e-3},
     make=net_maker("node", NODE, NODELearner),
     defaults={
         "n_layers": 1,

@@ -7,6 +7,7 @@ from modernnca.estimators.estimator import BaseModernNCA
 from modernnca.estimators.search_space import SPACES
 from modernnca.estimators.tuning import set_options
 from modernnca.lab.peers.card import Report
+from modernnca.tune.space import Float, LogFloat
 
 
 def package_maker(
@@ -41,4 +42,13 @@ def tuning_fields(preset: str) -> dict[str, Any]:
 
     There are no `defaults`: a preset may depend on the table and on the machine.
     """
-    return {"space": SPACES[preset], "tuning_settings": {"refit": "none"}}
+    return {
+        "space": SPACES[preset],
+        "more_space": {
+            "temperature": LogFloat(1e-3, 10.0),
+            "sample_exponent": Float(0.0, 4.0),
+        },
+        # PAPER: the public code stops by the MAE, and the paper ranks by the RMSE.
+        "in_regression": {"eval_metric": "rmse"},
+        "tuning_settings": {"refit": "none"},
+    }

@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from modernnca._named import named
 from modernnca.core.rows import Rows
 from modernnca.lab.peers.card import Peer
 from modernnca.lab.peers.inputs import Flat
@@ -23,16 +24,18 @@ from modernnca.lab.peers.supervised import Supervised, predict_in_batches
 from modernnca.tune.space import Float, Int, LogFloat, Maybe
 
 
-def transport_cost(shares: Tensor, points: Tensor, prototypes: Tensor) -> Tensor:
+def transport_cost(
+    shares: Tensor, points: Tensor, prototypes: Tensor, *, cost: str = "distance"
+) -> Tensor:
     """The cost of transporting points (B, D) to prototypes (K, D) by shares (B, K).
 
-    The cost of one unit is one minus the cosine. The mass of a row is a single point,
-    so there is only one plan, and the Wasserstein distance is a sum.
-
-    PAPER: the public code adds the cosine itself, which would drive them apart.
+    The cost of one unit is one minus the cosine; or, with the cost "cosine" of the
+    public code, the cosine itself, which drives them apart. The mass of a row is a
+    single point, so there is only one plan, and the Wasserstein distance is a sum.
     """
     cosines = normalize(points, dim=1) @ normalize(prototypes, dim=1).T
-    return (shares * (1 - cosines)).sum(1).mean()
+    costs = named("transport_cost", cost, {"distance": 1 - cosines, "cosine": cosines})
+    return (shares * costs).sum(1).mean()
 
 
 def diversification(shares: Tensor, groups: Tensor) -> Tensor:
@@ -85,8 +88,10 @@ class PTaRL(nn.Module):
         transport_weight: float,
         diversity_weight: float,
         orthogonality_weight: float,
+        transport_cost: str = "distance",
     ) -> None:
         super().__init__()
+        self.transport_cost = transport_cost
         self.transport_weight = transport_weight
         self.diversity_weight = diversity_weight
         self.orthogonality_weight = orthogonality_weight
@@ -161,7 +166,9 @@ class PrototypeLearner(Supervised):
         return (
             self.criterion(module.predict_coordinates(coordinates), y)
             + module.transport_weight
-            * transport_cost(shares, points, module.prototypes)
+            * transport_cost(
+                shares, points, module.prototypes, cost=module.transport_cost
+            )
             + module.diversity_weight
             * diversification(shares[half], target_groups(y)[half])
             + module.orthogonality_weight * orthogonality(module.prototypes)
@@ -174,9 +181,10 @@ PEER = Peer(
     paper="Ye et al., 2024",
     source="our implementation of the paper: there is no package",
     differs="the second phase continues with the network of the first, where the "
-    "public code starts with new weights; the transport cost is one minus the cosine; "
-    "one-hot categories, which the first layer embeds; ten times the learning rate, "
-    "since batches are larger",
+    "public code starts with new weights; the transport cost is one minus the cosine, "
+    "and the learning rate ten times as high, unless a study asks for the benchmark's; "
+    "one-hot categories, which the first layer embeds",
+    published={"transport_cost": "cosine", "learning_rate": 1e-4},
     make=net_maker("ptarl", PTaRL, MLPLearner, PrototypeLearner),
     defaults={
         "n_layers": 2,

@@ -73,6 +73,9 @@ PEER = Peer(
         "learning_rate": 3e-4,
         "batch_size": 256,
     },
+    published={"weight_decay": 1e-5},
+    differs="batches of 256 and a larger weight decay unless a study asks for the "
+    "benchmark's",
     space={
         "n_blocks": Int(1, 8),
         "d": Int(64, 512),

@@ -130,7 +130,9 @@ PEER = Peer(
     source="our implementation: the authors published no code",
     differs=(
         "trained in one stage, with labels, as in the paper's benchmark; cells are "
-        "corrupted by cells of their column, and the true ones reconstructed; no "
+        "corrupted by cells of their column, where the benchmark's code sets them to "
+        "zero, and the true ones reconstructed; batches of 256 unless a study asks for "
+        "the benchmark's; no "
         "sigmoid in the decoder, since standardized numbers are not between 0 and 1; "
         "pre-norm instead of post-norm, which preserves magnitudes in tables with few "
         "columns; AdamW instead of RMSprop; a row is predicted next to a fixed sample "

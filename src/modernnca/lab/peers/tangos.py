@@ -124,7 +124,8 @@ PEER = Peer(
     title="TANGOS",
     paper="Jeffares et al., 2023",
     source="our implementation: the authors' code is an experiment, not a package",
-    differs="gradients in closed form, and for fewer rows of a batch on wide tables",
+    differs="gradients in closed form, and for fewer rows of a batch on wide tables; "
+    "batches of 256 unless a study asks for the benchmark's",
     make=net_maker("tangos", TANGOS, TANGOSLearner),
     defaults={
         "n_layers": 3,

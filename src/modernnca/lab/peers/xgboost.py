@@ -67,6 +67,7 @@ PEER = Peer(
     source="the authors' package",
     differs="tuned with early stopping; the benchmark tunes 100 trees without it",
     extra="boosting",
+    tuning_settings={"refit": False},
     make=estimator_maker("xgboost", XGBoost),
     defaults={
         "n_estimators": 2000,

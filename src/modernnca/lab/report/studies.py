@@ -10,7 +10,14 @@ import pandas as pd
 
 from modernnca.lab.bench.found import StudyRecords
 from modernnca.lab.bench.study import Study
-from modernnca.lab.report.findings import NO_SOURCE, Finding, check, unchecked
+from modernnca.lab.bench.study_parts import Claim
+from modernnca.lab.report.findings import (
+    NO_SOURCE,
+    Finding,
+    add_earlier,
+    check,
+    unchecked,
+)
 from modernnca.lab.report.formats import Table, to_markdown
 from modernnca.lab.report.headline import join_names
 from modernnca.lab.report.page import heat_map_cells, render_template
@@ -148,9 +155,13 @@ def gather_studies(
     scores: pd.DataFrame | None = None,
     title: str,
     facts: Mapping[str, Any],
+    draw: bool = True,
 ) -> StudyContents:
-    """Analyze the records of each study, and gather the contents of the page."""
-    sections = [_section(study, records, scores) for study, records in studies]
+    """Analyze the records of each study, and gather the contents of the page.
+
+    Without `draw`, there are no figures; findings.md has none.
+    """
+    sections = [_section(study, records, scores, draw) for study, records in studies]
     properties: dict[str, Any] = {}
     for section in sections:
         for block in section.blocks:
@@ -179,18 +190,48 @@ def describe_progress(n: int, planned: int) -> str:
 
 
 def _section(
-    study: Study, records: StudyRecords, scores: pd.DataFrame | None
+    study: Study, records: StudyRecords, scores: pd.DataFrame | None, draw: bool
 ) -> Section:
     sources = gather_evidence(study, records) if records.n else []
     if scores is not None and any(variant.alias for variant in study.variants):
         sources += published_evidence(study, scores)
     findings = [finding for evidence in sources for finding in check(evidence)]
+    if not any(evidence.source != PUBLISHED for evidence in sources):
+        findings = [*unchecked(study), *findings]
     progress = describe_progress(records.n, len(records.planned))
     return Section(
         study,
-        progress + _describe_gaps(study, records),
-        [_block(evidence, records) for evidence in sources],
-        findings or unchecked(study),
+        progress + _describe_gaps(study, records) + _describe_earlier(study, records),
+        [_block(evidence, records, draw) for evidence in sources],
+        add_earlier(findings, _earlier_findings(study, records)),
+    )
+
+
+def _earlier_findings(
+    study: Study, records: StudyRecords
+) -> dict[tuple[Claim, str], Finding]:
+    """Test the claims on the records of an earlier definition, with all others."""
+    if records.earlier.empty:
+        return {}
+    frames = [frame for frame in (records.frame, records.earlier) if len(frame)]
+    both = StudyRecords(pd.concat(frames, ignore_index=True), (), frozenset())
+    return {
+        (finding.claim, finding.source): finding
+        for evidence in gather_evidence(study, both)
+        for finding in check(evidence)
+    }
+
+
+def _describe_earlier(study: Study, records: StudyRecords) -> str:
+    """Describe records that an earlier definition of the study has left."""
+    n = len(records.earlier)
+    if not n:
+        return ""
+    labels = [name for name in study.labels if name in set(records.earlier["method"])]
+    why = f" {study.changed}" if study.changed else ""
+    return (
+        f" To be run again: {n:,} records are of an earlier definition of "
+        f"{join_names(labels)} and are not used for verdicts.{why}"
     )
 
 
@@ -207,7 +248,7 @@ def _describe_gaps(study: Study, records: StudyRecords) -> str:
     return text
 
 
-def _block(evidence: Evidence, records: StudyRecords) -> Block:
+def _block(evidence: Evidence, records: StudyRecords, draw: bool) -> Block:
     groups = shown_groups(evidence)
     tables = {group: standing_table(evidence, group) for group in groups}
     if any(printed.measure == "win" for printed in evidence.study.published):
@@ -218,7 +259,7 @@ def _block(evidence: Evidence, records: StudyRecords) -> Block:
         evidence,
         {group: describe_order(evidence, group) for group in groups},
         tables,
-        draw_study(evidence, records),
+        draw_study(evidence, records) if draw else [],
         heat_map_cells(evidence.scores, _shown_labels(evidence), evidence.properties),
     )
 

@@ -66,7 +66,18 @@ def outcome_table(evidence: Evidence) -> Table:
                 Column(f"{measure}_paper", f"{measure.capitalize()}, paper", fixed(2))
             )
     columns.append(Column("n", "Datasets", count))
-    caption = f"Wins, ties and losses of {evidence.baseline}, {evidence.source}"
+    columns.append(
+        Column(
+            "n_untested",
+            "Without a test",
+            count,
+            "Datasets with a single run, where the better score wins",
+        )
+    )
+    caption = (
+        f"Wins, ties and losses of {evidence.baseline}, {evidence.source}, by a t-test "
+        "over the seeds; without several seeds, by the scores alone"
+    )
     return Table(f"{evidence.name}-outcomes", caption, frame, tuple(columns))
 
 
@@ -110,6 +121,7 @@ def finding_table(findings: Sequence[Finding]) -> Table:
         Column("words", "Reason"),
         Column("source", "Source"),
         Column("n", "Datasets", count),
+        Column("needed", "Datasets needed", count, "To decide, with a power of 80 %"),
     )
     frame = finding_frame(list(findings))
     return Table("findings", "Verdicts on the claims of the paper", frame, columns)

@@ -5,7 +5,7 @@ chance (a sign test at 5 % needs six).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import nan
 from typing import NamedTuple
 
@@ -17,8 +17,10 @@ from modernnca.lab.report.headline import join_names
 from modernnca.lab.report.study_evidence import Evidence
 from modernnca.lab.stats import relative_improvement
 from modernnca.lab.stats.intervals import bootstrap_mean
+from modernnca.lab.stats.power import n_datasets_needed
 
 MIN_DATASETS = 6
+MOST_DATASETS = 10_000  # that anyone would ever collect
 HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
 VERDICTS = (HOLDS, FAILS, OPEN)
 
@@ -31,6 +33,7 @@ class Gap:
     low: float
     high: float
     n: int
+    spread: float = field(default=nan, compare=False, repr=False)  # of one dataset
 
     @classmethod
     def of(cls, differences: np.ndarray) -> "Gap":
@@ -42,7 +45,18 @@ class Gap:
         if not len(differences):
             return cls(nan, nan, nan, 0)
         low, high = bootstrap_mean(differences)
-        return cls(float(differences.mean()), low, high, len(differences))
+        n = len(differences)
+        spread = float(differences.std(ddof=1)) if n > 1 else nan
+        return cls(float(differences.mean()), low, high, n, spread)
+
+    def needed(self, *edges: float) -> float:
+        """Return how many datasets it takes to tell the mean from the nearest edge.
+
+        >>> Gap(0.1, -0.5, 0.7, 9, spread=1.0).needed(0.0)
+        785
+        """
+        distance = min((abs(self.value - edge) for edge in edges), default=nan)
+        return max(n_datasets_needed(distance, self.spread), MIN_DATASETS)
 
     def below(self, edge: float = 0.0) -> str:
         """Return the verdict on the claim that the gap is below the edge."""
@@ -63,11 +77,12 @@ NO_GAP = Gap(nan, nan, nan, 0)
 
 
 class Verdict(NamedTuple):
-    """One of VERDICTS, the reason, and the gap it is based on."""
+    """One of VERDICTS, the reason, the gap it is based on, and the datasets needed."""
 
     verdict: str
     reason: str
     gap: Gap
+    needed: float = nan  # to decide, with a power of 80 %
 
 
 def rank_gap(analysis: Analysis, left: str, right: str) -> Gap:
@@ -79,14 +94,15 @@ def rank_gap(analysis: Analysis, left: str, right: str) -> Gap:
 def _better(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
     gap = rank_gap(analysis, claim.left, claim.right)
     reason = _describe_ranks(analysis, claim.left, claim.right, gap)
-    return Verdict(gap.below(), reason, gap)
+    return Verdict(gap.below(), reason, gap, gap.needed(0.0))
 
 
 def _similar(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
     gap = rank_gap(analysis, claim.left, claim.right)
     reason = _describe_ranks(analysis, claim.left, claim.right, gap)
     criterion = f" Similar means less than {claim.within:g} ranks apart."
-    return Verdict(gap.within(claim.within), reason + criterion, gap)
+    needed = gap.needed(-claim.within, claim.within)
+    return Verdict(gap.within(claim.within), reason + criterion, gap, needed)
 
 
 def _not_better(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
@@ -94,11 +110,26 @@ def _not_better(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict
     mirrored = Gap(-gap.value, -gap.high, -gap.low, gap.n)
     reason = _describe_ranks(analysis, claim.left, claim.right, mirrored)
     criterion = f" Better means at least {claim.within:g} ranks ahead."
-    return Verdict(gap.below(claim.within), reason + criterion, mirrored)
+    needed = gap.needed(claim.within)
+    return Verdict(gap.below(claim.within), reason + criterion, mirrored, needed)
+
+
+def _just_behind(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
+    gap = rank_gap(analysis, claim.left, claim.right)
+    reason = _describe_ranks(analysis, claim.left, claim.right, gap)
+    reason += f" Just behind means behind by less than {claim.within:g} ranks."
+    verdict = OPEN
+    if gap.n >= MIN_DATASETS:
+        if gap.low > 0 and gap.high < claim.within:
+            verdict = HOLDS
+        elif gap.high < 0 or gap.low > claim.within:
+            verdict = FAILS
+    return Verdict(verdict, reason, gap, gap.needed(0.0, claim.within))
 
 
 def _best(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
-    others = [label for label in analysis.dataset_ranks if label != claim.left]
+    left_out = (claim.left, claim.right)  # right: the one that may be better
+    others = [label for label in analysis.dataset_ranks if label not in left_out]
     gaps = {label: rank_gap(analysis, claim.left, label) for label in others}
     verdicts = {label: gap.below() for label, gap in gaps.items()}
     rival = max(gaps, key=lambda label: gaps[label].value)
@@ -109,7 +140,10 @@ def _best(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
     if all(verdict == HOLDS for verdict in verdicts.values()):
         return Verdict(HOLDS, reason, gaps[rival])
     verdict = FAILS if FAILS in verdicts.values() else OPEN
-    return Verdict(verdict, reason, gaps[rival])
+    # One rival that is ahead decides; if none is, all of them must be told from it.
+    ahead = [gap.needed(0.0) for gap in gaps.values() if gap.value > 0]
+    needed = min(ahead) if ahead else max(gap.needed(0.0) for gap in gaps.values())
+    return Verdict(verdict, reason, gaps[rival], needed)
 
 
 def _faster(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
@@ -127,7 +161,7 @@ def _faster(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
         f"On {_datasets(gap.n)} fitting {claim.left} takes {value:.2f} times as long "
         f"as fitting {claim.right} (95 % interval: {low:.2f} to {high:.2f})."
     )
-    return Verdict(gap.below(), reason, gap)
+    return Verdict(gap.below(), reason, gap, gap.needed(0.0))
 
 
 def _purer(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
@@ -146,7 +180,7 @@ def _purer(evidence: Evidence, analysis: Analysis, claim: Claim) -> Verdict:
         f"{claim.right} (95 % interval: {low} to {high}); it is higher on {n_purer} of "
         f"{_datasets(gap.n)}."
     )
-    return Verdict(gap.below(), reason, gap)
+    return Verdict(gap.below(), reason, gap, gap.needed(0.0))
 
 
 KINDS: dict[str, Callable[[Evidence, Analysis, Claim], Verdict]] = {
@@ -154,6 +188,8 @@ KINDS: dict[str, Callable[[Evidence, Analysis, Claim], Verdict]] = {
     "not better": _not_better,
     "similar": _similar,
     "best": _best,
+    "best but": _best,
+    "just behind": _just_behind,
     "faster": _faster,
     "purer": _purer,
 }
@@ -176,6 +212,22 @@ def _describe_ranks(analysis: Analysis, left: str, right: str, gap: Gap) -> str:
         f"; its error is {ratio['ratio']:.3f} times as large ({ratio['low']:.3f} to "
         f"{ratio['high']:.3f})."
     )
+
+
+def describe_needed(needed: float) -> str:
+    """Describe how many datasets would decide a claim, or nothing if unknown.
+
+    >>> describe_needed(141.0)
+    'About 141 datasets would decide it.'
+    """
+    if needed != needed:  # too few datasets to tell their spread
+        return ""
+    if needed > MOST_DATASETS:
+        return (
+            f"More than {MOST_DATASETS:,} datasets would be needed to decide it: the "
+            "difference is hardly there."
+        )
+    return f"About {needed:,.0f} datasets would decide it."
 
 
 def _ahead_or_behind(gap: float) -> str:

@@ -39,12 +39,14 @@ def win_tie_lose(scores: DataFrame, method: str, *, alpha: float = 0.05) -> Data
     Two methods tie unless a two-sided t-test over their runs, computed from mean, std
     and n, is significant at the level `alpha`; then the better mean wins. The test is
     Welch's, which does not assume equal variances. Two methods without any variance
-    differ if their means do; with a single run they always tie. A dataset on which
-    either method has no score does not count.
+    differ if their means do. Where either method has a single run there is nothing to
+    test with, and the better score wins. A dataset on which either method has no score
+    does not count.
 
     Returns:
-        opponent, win, tie, lose; n, their sum; n_missing, the number of datasets where
-        both took part and a score is missing. Sorted by the share of wins.
+        opponent, win, tie, lose; n, their sum; n_untested, those of them without a
+        test; n_missing, the datasets where both took part and a score is missing.
+        Sorted by the share of wins.
     """
     _check_alpha(alpha)
     loss, took_part = losses(scores), participation(scores)
@@ -60,11 +62,13 @@ def win_tie_lose(scores: DataFrame, method: str, *, alpha: float = 0.05) -> Data
             for table in (std, n)
         ]
         p = _welch(gain.to_numpy(), *runs)
-        significant = gain[p < alpha]
+        untested = np.isnan(p)
+        significant = gain[(p < alpha) | untested]
         win, lose = int((significant > 0).sum()), int((significant < 0).sum())
         tie, n_missing = len(gain) - win - lose, int(common.sum()) - len(gain)
-        rows.append([opponent, win, tie, lose, len(gain), n_missing])
-    columns = ["opponent", "win", "tie", "lose", "n", "n_missing"]
+        counts = [len(gain), int(untested.sum()), n_missing]
+        rows.append([opponent, win, tie, lose, *counts])
+    columns = ["opponent", "win", "tie", "lose", "n", "n_untested", "n_missing"]
     table = DataFrame(rows, columns=columns)
     share = (table["win"] / table["n"]).sort_values(ascending=False, kind="stable")
     return table.loc[share.index].reset_index(drop=True)
