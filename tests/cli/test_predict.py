@@ -162,4 +162,4 @@ def test_an_interval_is_of_numbers_and_a_set_of_classes(
     result = shell("predict", regressor_file, shop, "--set", "0.8")
     assert "--set is for models that predict classes; use --interval." in result.stderr
     result = shell("predict", regressor_file, shop, "--interval", "1.5")
-    assert "coverage must be between 0 and 1" in result.stderr
+    assert "coverage must be above 0 and below 1" in result.stderr

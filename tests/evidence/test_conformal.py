@@ -59,7 +59,7 @@ def test_the_least_number_of_rows_is_enough():
 
 @pytest.mark.parametrize("coverage", [0, 1, 1.5, -0.1, float("nan"), "0.9", None])
 def test_a_coverage_is_a_probability(coverage):
-    with pytest.raises(ValueError, match="coverage must be between 0 and 1"):
+    with pytest.raises(ValueError, match="coverage must be above 0 and below 1"):
         thresholds(np.arange(99.0), coverage, 1)
 
 

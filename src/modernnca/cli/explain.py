@@ -61,7 +61,7 @@ def explain(
     ] = None,
     device: Device = None,
 ) -> None:
-    """Show the remembered rows behind predictions."""
+    """Show the remembered rows behind predictions, and why they are near."""
     if out is not None:
         format_of(out)
     for file in (out, html):

@@ -23,9 +23,7 @@ def check_coverage(coverage: float) -> None:
     """Raise unless a coverage is between 0 and 1."""
     number = isinstance(coverage, int | float | np.number)
     if not number or not 0 < coverage < 1:
-        raise ValueError(
-            f"coverage must be between 0 and 1, without these; got {coverage!r}."
-        )
+        raise ValueError(f"coverage must be above 0 and below 1; got {coverage!r}.")
 
 
 def least_rows(coverage: float) -> int:

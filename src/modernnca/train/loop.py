@@ -372,7 +372,9 @@ def _run(
             if reason == "time_limit" and training.epochs and not training.select:
                 training.evaluate()  # the schedule ended here: keep the last weights
             return reason
-        if not math.isfinite(train_loss):
+        # Without validation, no score tells of weights that are not finite.
+        checked = training.select or _finite(training.learner.module)
+        if not math.isfinite(train_loss) or not checked:
             return "diverged"
         (score, valid_loss), is_best = training.evaluate()
         seconds = time.monotonic() - begin

@@ -169,7 +169,7 @@ def test_declared_sizes_are_held_to_the_size_of_the_file(tmp_path):
     header = {"descr": "<f8", "fortran_order": False, "shape": (2**28,)}
     np.lib.format.write_array_header_1_0(file, header)
     (tmp_path / "a.npy").write_bytes(file.getvalue() + bytes(80))
-    with pytest.raises(TableError, match="it declares 2,147,483,648 bytes but has 208"):
+    with pytest.raises(TableError, match="is not that of its 80 bytes"):
         load_array(tmp_path / "a.npy")
 
 
