@@ -51,10 +51,10 @@ def test_large_values_come_back_whole(executor):
 
 
 def test_closed_early_it_stops_what_runs_and_starts_nothing_more(executor, tmp_path):
-    todo = [(str(tmp_path), number, 1.5 if number else 0.01) for number in range(10**5)]
+    todo = [(str(tmp_path), number, 3.0 if number else 0.01) for number in range(10**5)]
     outcomes = executor.map(jobs.sleep_and_note, todo)
     first = next(outcomes)
     assert first.value == first.index**2
     outcomes.close()
-    time.sleep(2)
+    time.sleep(3.5)
     assert len(list(tmp_path.iterdir())) <= 2
