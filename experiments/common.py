@@ -302,6 +302,18 @@ def ratios(
     return "\n".join(text)
 
 
+def report_change(records: pd.DataFrame, after: str, base: str) -> None:
+    """Print what one label gives over another, and how much longer a fit takes."""
+    columns = ["error", "log_loss", "fit_seconds"]
+    records = records.astype(dict.fromkeys(columns, float))
+    means = records.groupby(["dataset", "label"], as_index=False)[columns].mean()
+    means["seed"] = 0
+    print(ratios(means, {after: base}, title=f"over {base}"))
+    seconds = means.pivot_table(index="dataset", columns="label", values=columns[-1])
+    longer = np.exp(np.log(seconds[after] / seconds[base]).mean())
+    print(f"\nA fit takes {longer:.2f} times as long.")
+
+
 def _clear(lines: pd.DataFrame, base: str) -> pd.DataFrame:
     """The records of tables on which enough rows are wrong to tell a difference."""
     key = ["dataset", "seed"]

@@ -10,10 +10,9 @@ local_batches.md has the results.
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
-from common import Scores, Table, main, ratios
+from common import Scores, Table, main, report_change
 
 BASE, AFTER = "random batches", "leaves of 64"
 LEAF_SIZES = {BASE: 0, AFTER: 64}
@@ -28,14 +27,7 @@ def trials(table: Table) -> Iterator[tuple[str, Scores]]:
 
 def report(records: pd.DataFrame) -> None:
     """Print what leaves give, and how much longer a fit takes."""
-    columns = ["error", "log_loss", "fit_seconds"]
-    records = records.astype(dict.fromkeys(columns, float))
-    means = records.groupby(["dataset", "label"], as_index=False)[columns].mean()
-    means["seed"] = 0
-    print(ratios(means, {AFTER: BASE}, title=f"over {BASE}"))
-    seconds = means.pivot_table(index="dataset", columns="label", values=columns[-1])
-    longer = np.exp(np.log(seconds[AFTER] / seconds[BASE]).mean())
-    print(f"\nA fit takes {longer:.2f} times as long.")
+    report_change(records, AFTER, BASE)
 
 
 if __name__ == "__main__":
