@@ -207,6 +207,16 @@ def test_the_time_limit_is_overrun_by_one_step_at_most(scripted, clock):
     assert [epoch.seconds for epoch in history.epochs] == [3]
 
 
+def test_a_part_of_an_epoch_counts_with_the_one_before(scripted, clock):
+    """Without validation the last weights are kept, but no epoch is made up."""
+    learner = scripted([], clock.tick)
+    learner.n_rows = 6
+    history = run(learner, config(), validated=False, budget=Budget(5.5))
+    assert history.ended == "time_limit"
+    assert (history.best_epoch, len(history.epochs)) == (1, 1)
+    assert learner.weight == 6
+
+
 def test_a_time_limit_within_the_first_epoch_leaves_the_last_weights(scripted, clock):
     learner = scripted(scores(1), clock.tick)
     learner.n_rows = 20
