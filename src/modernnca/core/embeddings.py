@@ -1,6 +1,7 @@
 """The embedding phi behind the encoding: a linear layer and blocks, by name."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -132,25 +133,25 @@ class Dropout(nn.Dropout):
         if not self.training or self.p == 0:
             return x
         if x.device.type == "cpu":
-            return x * self._from_pool(x.numel()).view(x.shape)
+            return x * self.factors(x.shape)
         draws = torch.rand(x.shape, device=x.device, generator=self.generator)
         return x * (draws >= self.p).to(x.dtype).mul_(1 / (1 - self.p))
 
-    def _from_pool(self, n: int) -> Tensor:
-        """So many factors, zeros and others, from a random place of the pool."""
-        pool = _pool(self.p)
-        first = int(torch.randint(len(pool), (), generator=self.generator))
+    def factors(self, shape: Sequence[int]) -> Tensor:
+        """Factors, zeros and others, from a random place of the pool."""
+        pool, n = _pool(self.p), math.prod(shape)
+        first = int(torch.randint(_POOL_SIZE, (), generator=self.generator))
         if first + n <= len(pool):
-            return pool[first : first + n]
+            return pool[first : first + n].view(*shape)
         n_times = -(-(first + n) // len(pool))
-        return pool.repeat(n_times)[first : first + n]
+        return pool.repeat(n_times)[first : first + n].view(*shape)
 
 
 @cache
 def _pool(p: float) -> Tensor:
-    """The factors of dropout, the same in every process."""
+    """The factors of dropout, twice over; the same in every process."""
     draws = torch.rand(_POOL_SIZE, generator=torch.Generator().manual_seed(0))
-    return (draws >= p).float().mul_(1 / (1 - p))
+    return (draws >= p).float().mul_(1 / (1 - p)).repeat(2)
 
 
 def _block(

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
 from modernnca.core.embeddings import Dropout
+from modernnca.core.fused_block import BlockWeights, NormState, fused_blocks
 from modernnca.core.network import Network
 from modernnca.core.row_sum import sum_rows
 from modernnca.core.rows import Rows
@@ -194,9 +195,21 @@ class NetworkStack(nn.Module):
             n_levels, table = levels.shape[1], levels.transpose(0, 1).flatten(1)
             added = sum_rows(table, rows.codes, padding_idx=n_levels - 1)
             out = out + added.unflatten(1, out.shape[1:])
+        if out.device.type == "cpu":
+            return self._through_blocks(out)
         for block in self.blocks:
             out = block(out)
         return out.transpose(0, 1).contiguous()
+
+    def _through_blocks(self, out: Tensor) -> Tensor:
+        """The same as all `blocks`, network by network, on a CPU: (G, N, D)."""
+        parts = list(out.transpose(0, 1).contiguous().unbind(0))
+        for block in self.blocks:
+            assert isinstance(block, _Norm)
+            changed = block.apply_to_each([parts[place] for place in block.which])
+            for place, part in zip(block.which, changed, strict=True):
+                parts[place] = part
+        return torch.stack(parts)
 
 
 class _Norm(nn.Module):
@@ -234,6 +247,10 @@ class _Norm(nn.Module):
         """What becomes of the networks that have this part: (N, G, D)."""
         return self.normalize(x)
 
+    def apply_to_each(self, parts: list[Tensor]) -> list[Tensor]:
+        """The same for the (N, D) of each of these networks, on a CPU."""
+        return list(self.normalize(torch.stack(parts, 1)).unbind(1))
+
     def forward(self, x: Tensor) -> Tensor:
         """Change (N, G, D) in the networks that have this part."""
         if len(self.which) == x.shape[1]:
@@ -266,6 +283,28 @@ class _Block(_Norm):
         hidden = self.dropout(hidden.relu_())
         out = torch.baddbmm(self.last_bias[:, None], hidden, self.last_weight.mT)
         return out.transpose(0, 1)
+
+    def apply_to_each(self, parts: list[Tensor]) -> list[Tensor]:
+        """One block of each network, (N, D) each."""
+        mean, var = self.running_mean, self.running_var
+        assert isinstance(mean, Tensor)
+        assert isinstance(var, Tensor)
+        drops, p = self.training and self.dropout.p > 0, self.dropout.p
+        shape = (len(parts), len(parts[0]), self.first_bias.shape[1])
+        return fused_blocks(
+            parts,
+            BlockWeights(
+                self.weight,
+                self.bias,
+                self.first_weight,
+                self.first_bias,
+                self.last_weight,
+                self.last_bias,
+            ),
+            NormState(mean, var, self.momentum, self.eps, self.training),
+            self.dropout.factors(shape) if drops else None,
+            1 - p,
+        )
 
 
 def _distinct(transforms: Sequence[nn.Module]) -> tuple[list[nn.Module], list[int]]:

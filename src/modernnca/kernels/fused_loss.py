@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from modernnca.core.losses import GRADIENTS, VoteLoss
+from modernnca.core.products import linear, matmul
 from modernnca.kernels.geometry import Geometry
 from modernnca.kernels.vote_kernels import (
     split_points,
@@ -246,21 +247,21 @@ def _by_chunks(
     pairs = _make_pairs(points, scale, head)
     keys, x = pairs.keys, pairs.points
     n_at_once = min(n_at_once, n_queries)
-    # The only memory that pairs take.
-    buffers = x.new_empty(3, n_at_once, n_keys)
+    # Of what pairs take, what is used again.
+    buffers = x.new_empty(2, n_at_once, n_keys)
     loss, score_sum = x.new_zeros(()), x.new_zeros(())
     gradient = torch.zeros_like(keys)  # in column `dim`: the sums of w over queries
     for start in range(0, n_queries, n_at_once):
         some = slice(start, min(start + n_at_once, n_queries))
         part, h = _pair_gradient(pairs, head, buffers[:, : some.stop - start], some)
-        sums = h @ keys  # (b, W)
+        sums = matmul(h, keys)  # (b, W)
         # Queries times keys is the squared distance (or the product) itself, so this is
         # the sum over pairs, without another pass over them.
         loss, score_sum = loss + part, score_sum + (pairs.queries[some] * sums).sum()
         gradient[some, :dim] += sums[:, :dim]
         if head.geometry.norms:
             gradient[some, :dim] -= x[some] * sums[:, dim : dim + 1]
-        gradient.addmm_(h.T, keys[some])
+        gradient += matmul(keys[some].T, h).T
     of_points = gradient[:, :dim]
     if head.geometry.norms:
         of_points.addcmul_(x, gradient[:, dim : dim + 1], value=-1)
@@ -271,8 +272,8 @@ def _pair_gradient(
     pairs: _Pairs, head: _Head, buffers: Tensor, some: slice
 ) -> tuple[Tensor, Tensor]:
     """The loss of some queries, and h / u (b, M); h where u has no root."""
-    u, p, h = buffers  # (b, M) each
-    torch.mm(pairs.queries[some], pairs.keys.T, out=u)
+    p, h = buffers  # (b, M) each
+    u = linear(pairs.queries[some], pairs.keys)
     if head.geometry.norms:
         torch.maximum(u, pairs.floor[some], out=u)
     if head.geometry.root:
