@@ -9,6 +9,7 @@ import torch
 
 from modernnca.ensemble import side_by_side
 from modernnca.ensemble.network_member import NetworkMember
+from modernnca.train.budget import Budget
 from tests.estimators.models import classifier, regressor
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
@@ -33,7 +34,7 @@ def test_tasks_run_at_once_with_a_part_of_the_threads():
         meet.wait()
         return torch.get_num_threads()
 
-    assert side_by_side.side_by_side([task, task], CPU, stop=None) == [1, 1]
+    assert side_by_side.side_by_side([task, task], CPU, Budget()) == [1, 1]
     assert torch.get_num_threads() == 2
 
 
@@ -41,21 +42,24 @@ def test_tasks_run_at_once_with_a_part_of_the_threads():
 def test_results_come_in_order():
     first = threading.Event()
     tasks = [lambda: first.wait(30) and "a", lambda: first.set() or "b", lambda: "c"]
-    assert side_by_side.side_by_side(tasks, CPU, stop=None) == ["a", "b", "c"]
+    assert side_by_side.side_by_side(tasks, CPU, Budget()) == ["a", "b", "c"]
 
 
 @pytest.mark.usefixtures("two_threads")
 def test_an_error_stops_the_others_and_is_raised():
-    stopped = threading.Event()
+    budget = Budget()
 
     def fail():
         raise ValueError("no")
 
+    def until_stopped():
+        deadline = time.monotonic() + 30
+        while not budget.interrupted and time.monotonic() < deadline:
+            time.sleep(0.01)
+
     with pytest.raises(ValueError, match="no"):
-        side_by_side.side_by_side(
-            [fail, lambda: stopped.wait(30)], CPU, stop=stopped.set
-        )
-    assert stopped.is_set()
+        side_by_side.side_by_side([fail, until_stopped], CPU, budget)
+    assert budget.interrupted
 
 
 @pytest.mark.parametrize("make", [classifier, regressor])
@@ -70,7 +74,8 @@ def test_two_threads_give_the_bits_of_one(make):
         finally:
             torch.set_num_threads(before)
     one, two = models
-    assert [e[:4] for e in one.history_] == [e[:4] for e in two.history_]
+    epochs = [[epoch[:4] for epoch in model.history_] for model in models]
+    np.testing.assert_array_equal(*epochs)
     assert one.member_weights_ == two.member_weights_
     np.testing.assert_array_equal(one.transform(FRAME), two.transform(FRAME))
 
@@ -100,6 +105,7 @@ def test_the_time_is_shared_by_rounds(monkeypatch):
         return fit(member, train, valid, run)
 
     monkeypatch.setattr(NetworkMember, "fit", spy)
+    monkeypatch.setattr(side_by_side, "can_fork", lambda: False)  # to see all of them
     options = {**QUICK, "patience": 5, "time_limit": 100, "finetune": 0.0}
     classifier(**options).fit(FRAME, classes_of(FRAME))
     found = [ends[number] for number in range(4)]

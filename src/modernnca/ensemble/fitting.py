@@ -15,10 +15,12 @@ from modernnca.ensemble.calibration import Calibration, fit_calibration
 from modernnca.ensemble.combine import Combiner, fit_combiner
 from modernnca.ensemble.costs import RESERVED, finetuning_ratio
 from modernnca.ensemble.ensemble import Ensemble
+from modernnca.ensemble.forest_member import shared_forest
 from modernnca.ensemble.held_out import HeldOut, cross_fitted_votes, held_out_rows
 from modernnca.ensemble.joint_training import (
     finetune_together,
     fit_together,
+    forkable,
     group_members,
 )
 from modernnca.ensemble.member import Member
@@ -100,7 +102,10 @@ def fit_members(
         return list(map(Trained, kept, members, histories))
 
     tasks = [partial(fit_group, turn) for turn in range(len(groups))]
-    found = side_by_side(tasks, run.device, stop=run.budget.interrupt)
+    forks = forkable([[prototypes[n] for n in numbers] for numbers in groups], run)
+    if forks and run.config.column_scales == "importance":
+        shared_forest(rows, run)  # here, where all processes have it
+    found = side_by_side(tasks, run.device, run.budget, forkable=forks)
     by_number = {
         number: each
         for numbers, group in zip(groups, found, strict=True)
@@ -347,37 +352,46 @@ def finish(
                 return refitted
             run.leave_out("retraining on all rows")
         elif config.finetune and learn:
-            _finetune(combined.members, train, _as_validated(rows, run), run)
+            known = _as_validated(rows, run)
+            members = _finetune(combined.members, train, known, run)
     ensemble = Ensemble.remembering(members, combined.combine, rows)
     return Finished(preparation, ensemble, raw)
 
 
-def _finetune(trained: list[Trained], train: Part, rows: Examples, run: Run) -> None:
-    """Fine-tune each member on all rows, until the user interrupts."""
+def _finetune(
+    trained: list[Trained], train: Part, rows: Examples, run: Run
+) -> list[Member]:
+    """The members, fine-tuned on all rows, until the user interrupts."""
     members = [each.member for each in trained]
     n_groups = sum(not members[g[0]].auxiliary for g in group_members(members, run))
     n_rounds = max(1, n_groups) / n_at_once(max(1, n_groups), run.device)
     share = _share_of_finetuning(trained, train, rows, run, n_rounds)
     if not share:
-        return run.leave_out("fine-tuning")
+        run.leave_out("fine-tuning")
+        return members
     run = run.but(config=run.config.updated({"finetune": share * run.config.finetune}))
     run = run.but(callbacks=one_at_a_time(run.callbacks))
     groups = group_members(members, run)
     runs = _runs_of_groups(groups, members, run)
 
-    def finetune_group(turn: int) -> None:
-        if run.budget.interrupted:
-            return
+    def finetune_group(turn: int) -> list[Member]:
         group = [members[number] for number in groups[turn]]
+        if run.budget.interrupted:
+            return group
         networks = [each for each in group if isinstance(each, NetworkMember)]
         if len(networks) > 1:
             finetune_together(networks, rows, runs[turn])
         else:
             group[0].finetune(rows, runs[turn][0])
+        return group
 
     tasks = [partial(finetune_group, turn) for turn in range(len(groups))]
-    side_by_side(tasks, run.device, stop=run.budget.interrupt)
-    return None
+    forks = forkable([[members[n] for n in numbers] for numbers in groups], run)
+    found = side_by_side(tasks, run.device, run.budget, forkable=forks)
+    for numbers, group in zip(groups, found, strict=True):
+        for number, member in zip(numbers, group, strict=True):
+            members[number] = member
+    return members
 
 
 def _share_of_finetuning(

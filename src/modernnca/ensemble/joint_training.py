@@ -5,6 +5,7 @@ but for the batches, which they share.
 """
 
 import math
+import pickle
 from collections.abc import Sequence
 
 from modernnca.core.network_stack import NetworkStack, can_stack
@@ -44,6 +45,26 @@ def group_members(members: Sequence[Member], run: Run) -> list[list[int]]:
     for numbers in together.values():
         groups += _split(numbers, members, run)
     return sorted(groups)
+
+
+def forkable(groups: Sequence[Sequence[Member]], run: Run) -> list[int]:
+    """The numbers of the groups that may be trained in a process of their own.
+
+    Not members of others' making, who may rely on this process; and nothing where
+    callbacks and checkpoints belong to it, or what a user gave cannot be sent back.
+    """
+    if run.callbacks or run.checkpoint_dir is not None:
+        return []
+    ours = [
+        number
+        for number, group in enumerate(groups)
+        if all(type(member) is NetworkMember for member in group)
+    ]
+    try:
+        pickle.dumps((run.config, [groups[number] for number in ours]))
+    except Exception:  # of any kind: it depends on what was given
+        return []
+    return ours
 
 
 def _shared_options(config: EnsembleConfig) -> tuple | None:

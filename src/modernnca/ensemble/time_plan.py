@@ -20,6 +20,7 @@ import torch
 from modernnca.ensemble.baselines import KNNMember, default_baselines
 from modernnca.ensemble.costs import RESERVED, Costs, finetuning_ratio
 from modernnca.ensemble.forest_member import shared_forest
+from modernnca.ensemble.joint_training import forkable
 from modernnca.ensemble.member import Member
 from modernnca.ensemble.preparation import Part
 from modernnca.ensemble.run import Run
@@ -160,11 +161,10 @@ def _rehearse(
     for first in range(0, len(members), n_together):
         if first and time.monotonic() > end:
             break
-        tasks = [
-            partial(_costs, member, some, asked, alone)
-            for member in members[first : first + n_together]
-        ]
-        found += side_by_side(tasks, run.device, stop=run.budget.interrupt)
+        some_members = members[first : first + n_together]
+        tasks = [partial(_costs, member, some, asked, alone) for member in some_members]
+        forks = forkable([[member] for member in some_members], alone)
+        found += side_by_side(tasks, run.device, run.budget, forkable=forks)
     mean = _MARGIN * np.array([astuple(costs) for costs in found]).mean(0)
     baselines = default_baselines(run.shape, len(train.raw))
     checked = run.config.baseline_check and isinstance(baselines[0], KNNMember)
