@@ -9,7 +9,8 @@ step: 112 GFLOP/s and 190 to 240.
 import torch
 from torch import Tensor
 
-_MIN_SIZE = 2**20  # of m * k * n: for smaller ones, oneDNN takes longer to be called
+# Of m * k * n, and of the rows: for smaller ones, oneDNN takes longer.
+_MIN_SIZE, _MIN_ROWS = 2**20, 16
 _ONE_DNN = torch.backends.cpu.get_cpu_capability().startswith("AVX512") and hasattr(
     torch.ops.mkldnn, "_linear_pointwise"
 )
@@ -24,7 +25,7 @@ def linear(
     tensor([[2.],
             [3.]])
     """
-    small = x.shape[0] * weight.numel() < _MIN_SIZE
+    small = len(x) < _MIN_ROWS or len(x) * weight.numel() < _MIN_SIZE
     if small or not _ONE_DNN or x.device.type != "cpu" or x.dtype != torch.float32:
         out = torch.nn.functional.linear(x, weight, bias)
         return out.relu_() if relu else out

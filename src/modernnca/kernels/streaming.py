@@ -13,9 +13,11 @@ from torch import Tensor
 
 from modernnca.core.distances import recompute_near_pairs
 from modernnca.core.origin import Origin
+from modernnca.core.products import linear
 from modernnca.core.softnn import Rule, Votes, exponential, merge
 from modernnca.kernels.fused_loss import LN2, MIN_SCORE
 from modernnca.kernels.geometry import GEOMETRIES, Geometry
+from modernnca.kernels.threads import map_in_threads
 from modernnca.kernels.vote_kernels import (
     SplitPoints,
     SplitValues,
@@ -216,9 +218,10 @@ def _vote_by_tiles(
 ) -> Votes:
     """Votes for prepared queries (B, D), some queries and some keys at a time."""
     # On a CPU a tile stays in the cache of a core.
-    n_queries, n_pairs = (128, 2**17) if query.device.type == "cpu" else (4096, 2**25)
-    parts = []
-    for start in range(0, len(query), n_queries):
+    on_cpu = query.device.type == "cpu"
+    n_queries, n_pairs = (128, 2**17) if on_cpu else (4096, 2**25)
+
+    def vote(start: int) -> Votes:
         some = slice(start, start + n_queries)
         tile = n_pairs // len(query[some])
         itself = None if own is None else own[some]
@@ -233,7 +236,10 @@ def _vote_by_tiles(
             )
             votes = of_tile if votes is None else merge(votes, of_tile)
         assert votes is not None
-        parts.append(votes)
+        return votes
+
+    starts = range(0, len(query), n_queries)
+    parts = map_in_threads(vote, starts) if on_cpu else [vote(i) for i in starts]
     return Votes(*(torch.cat(part) for part in zip(*parts, strict=True)))
 
 
@@ -280,12 +286,12 @@ def tile_distances(
     """Distances (b, m) of prepared queries to some of the keys."""
     points, geometry = keys.keys[part], keys.geometry
     if not geometry.norms:
-        return (query @ points.T).neg_()
+        return linear(-query, points)
     norms = query.square().sum(1, keepdim=True)  # (b, 1)
-    squared = torch.addmm(keys.norms[part], query, points.T, alpha=-2).add_(norms)
+    of_keys = keys.norms[part]
+    squared = linear(-2 * query, points, of_keys).add_(norms)
     if exact:
         # One pass in the cache tells of which queries a pair may have lost digits.
-        of_keys = keys.norms[part]
         least = squared.amin(1, keepdim=True)
         near = (least < (norms + of_keys.max()) * 2**-10)[:, 0].nonzero()[:, 0]
         if len(near):
