@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import torch
 
-Given, Result = TypeVar("Given"), TypeVar("Result")
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 
 def map_in_threads(
