@@ -66,7 +66,7 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         "led to their best; 0 does not.",
     )
     finetune_max_sampled: float = option(
-        1024,
+        256,
         Number(1, integer=True, also=(float("inf"),)),
         "The most rows drawn to vote on a batch in fine-tuning.",
     )

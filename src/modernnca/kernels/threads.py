@@ -13,12 +13,12 @@ from typing import TypeVar
 
 import torch
 
-Given = TypeVar("Given")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def map_in_threads(
-    call: Callable[[Given], Result], items: Sequence[Given]
+    call: Callable[[Item], Result], items: Sequence[Item]
 ) -> list[Result]:
     """The results of the calls, in order; on a CPU.
 
