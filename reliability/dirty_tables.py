@@ -5,8 +5,10 @@
 DATA holds the four tables, each a folder with `data.parquet`. To each, the blanks,
 thousands separators, currency signs, percents, local dates and identifiers are put back
 that such files have, and the raw file goes the way of the shell: read, fit, predict.
-The clean form is the table itself. Both have the same rows. The figures are printed
-and written to `dirty_tables.md` beside this file.
+The clean form is the table itself. Both have the same rows. Columns that the clean form
+declares as categories, and a CSV file cannot, are named in both: `tailnum` would become
+text features, which costs 0.006 (se 0.002) of R2. The figures are printed and written
+to `dirty_tables.md` beside this file.
 """
 
 import argparse
@@ -117,7 +119,13 @@ CASES = [
         categorical=("SeniorCitizen",),
     ),
     Case("house_sales_reduced", "price", as_is, dirty_houses),
-    Case("nycflights13", "arr_delay", with_flight_dates, dirty_flights),
+    Case(
+        "nycflights13",
+        "arr_delay",
+        with_flight_dates,
+        dirty_flights,
+        categorical=("tailnum",),
+    ),
     Case(
         "online_shoppers",
         "Revenue",

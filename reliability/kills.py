@@ -38,6 +38,7 @@ X = RNG.randn(60, 3)
 Y = np.sin(2 * X[:, 0]) + X[:, 1]
 SMALL: dict[str, Any] = {"n_members": 1, "n_blocks": 0, "random_state": 0}
 _MAX_SECONDS = 300  # of a run
+_N_MEASURED = 5  # runs; where others use the machine, one may take much longer
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGINT": signal.SIGINT}
 
 
@@ -280,7 +281,12 @@ def campaign(
 
 
 def undisturbed(operation: Operation) -> tuple[float, Any]:
-    """How long a run takes, and its result."""
+    """How long a run takes, the least of a few, and its result."""
+    found = [_undisturbed_once(operation) for _ in range(_N_MEASURED)]
+    return min(duration for duration, _ in found), found[0][1]
+
+
+def _undisturbed_once(operation: Operation) -> tuple[float, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         in_child(lambda: operation.prepare(folder))

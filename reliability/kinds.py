@@ -148,6 +148,7 @@ def answers(model: Any) -> Any:
     found += [*model.explain(X, 3), *model.kneighbors(X, 3), model.transform(X)]
     model.preparation_.preprocessor.describe()
     describe_training(model)
+    repr(model.fit_report_)
     for part in found:
         if part.dtype.kind == "f" and not np.isfinite(part).all():
             raise NotFiniteError

@@ -34,12 +34,12 @@ def run_all(
     """Run each case in a process; a new one begins where the last has died.
 
     `prepare`, which must be importable, is called once in each process and returns what
-    runs a case. A process that takes longer than `max_seconds` for a case is killed:
-    the case hangs. Processes are new ones: a fork has the locks of threads that are not
-    there, and may wait for them for ever.
+    runs a case. A process that takes longer than `max_seconds` for a case is killed. A
+    case hangs if that happens twice: the machine may have paused. Processes are new
+    ones: a fork has the locks of threads that are not there, and may wait for ever.
     """
     context = multiprocessing.get_context("spawn")
-    waiting, ended = list(cases)[::-1], []
+    waiting, ended, slow = list(cases)[::-1], [], set()
     while waiting:
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, prepare), daemon=True)
@@ -48,6 +48,9 @@ def run_all(
         try:
             while waiting:
                 how, said, seconds = _ask(waiting[-1], ours, process, max_seconds)
+                if how == "hang" and waiting[-1] not in slow:
+                    slow.add(waiting[-1])
+                    break
                 result = Ended(waiting.pop(), how, said, seconds)
                 ended.append(result)
                 on_end(result)

@@ -53,6 +53,19 @@ def finite(value: Any, name: str) -> float:
     return real(value, name, -most, most)
 
 
+def number(value: Any, name: str) -> float:
+    """A number that is only told: it may be infinite, or NaN.
+
+    >>> number("x", "score")
+    Traceback (most recent call last):
+    ...
+    ValueError: score is 'x', not a number.
+    """
+    if not isinstance(value, float) and not (type(value) is int and abs(value) < 2**63):
+        raise ValueError(f"{name} is {_short(value)}, not a number.")
+    return float(value)
+
+
 def flag(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, bool):

@@ -396,6 +396,17 @@ CHANGES = {
     "unknown levels": (("rows", "columns", "color", "codes"), lambda t: t + 9),
     "float rows": (("index",), lambda t: t.double()),
     "another number of columns": (("columns", "n"), 3),
+    "half a width": (("n_features_out",), 32.0),
+    "a width beyond memory": (("n_features_out",), 10**12),
+    "a baseline that is none": (("baseline",), "network"),
+    "a member as the score": (("validation_score",), {"kind": "network"}),
+    "a score beyond all numbers": (("history", 0, 3), 10**400),
+    "endings of nobody": (
+        ("ended",),
+        lambda ended: {f"{n}": 0 for n in range(len(ended))},
+    ),
+    "text for seconds": (("report", "seconds"), "long"),
+    "a number left out": (("report", "left_out"), [3]),
 }
 
 

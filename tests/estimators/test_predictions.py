@@ -108,6 +108,17 @@ def test_a_prediction_does_not_depend_on_the_other_queries():
     np.testing.assert_allclose(halves, numbers, rtol=1e-5)
 
 
+def test_a_row_far_from_all_others_is_predicted_alone_as_among_others():
+    """So far that float32 distances would not tell the remembered rows apart."""
+    model = regressor(preset="fast", max_epochs=2, dim=8, d_block=16, random_state=0)
+    model.fit([[0.0, 1.0], [1.0, 0.0]], [1.0, 2.0])
+    near = np.random.RandomState(0).randn(7, 2)
+    for far in (1e5, 3e5, 1e6):
+        rows = np.r_[[[far, 1.0]], near]
+        whole = model.predict(rows)
+        np.testing.assert_allclose(model.predict(rows[:1]), whole[:1], rtol=1e-4)
+
+
 def test_hard_prediction_is_knn_in_the_embedding():
     model = classifier(**QUICK, prediction="knn", n_neighbors=7)
     model.fit(X[::2], Y[::2])

@@ -81,6 +81,18 @@ def test_neighbors_are_of_the_past(n_members):
     assert (np.diff(later.astype(int)) >= 0).all()  # they come last
 
 
+def test_beyond_the_voters_of_k_nn_come_rows_of_the_past():
+    model = classifier(**TIMED, prediction="knn", n_neighbors=2).fit(FRAME, LABELS)
+    late = FRAME[FRAME["day"] == FRAME["day"].max()]
+    early = FRAME[FRAME["day"] <= FRAME["day"].sort_values().iloc[9]]
+    for queries in (late, early):
+        found = model.explain(queries, n_neighbors=4)
+        days = queries["day"].to_numpy()
+        n_past = (FRAME["day"].to_numpy() <= days[:, None]).sum(1)
+        n_seen = np.isfinite(found.distances).sum(1)
+        np.testing.assert_array_equal(n_seen, n_past.clip(1, 4))
+
+
 def test_only_validation_and_always_change_what_is_learned():
     future = FRAME.assign(day=pd.Timestamp("2030-01-01"))
     found = {}

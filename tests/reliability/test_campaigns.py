@@ -1,5 +1,6 @@
 """The campaigns in reliability/, in small: they find faults, and find none here."""
 
+import functools
 import importlib
 import json
 import os
@@ -81,6 +82,23 @@ def test_crashes_hangs_and_memory_are_noticed(capfd):
         *(("hang", "hang"), ("fine", "refused")),
     ]
     assert capfd.readouterr().err == ""  # of the crash, too
+
+
+def pausing(folder):
+    def run(case):
+        first = not (folder / "seen").exists()
+        (folder / "seen").touch()
+        time.sleep(3 if first else 0)
+        return "refused", ""
+
+    return run
+
+
+def test_a_pause_of_the_machine_is_no_hang(tmp_path):
+    watch = importlib.import_module("watch")
+    prepare = functools.partial(pausing, tmp_path)
+    (ended,) = watch.run_all(prepare, ["paused"], max_seconds=2)
+    assert ended.how == "refused"
 
 
 def die():

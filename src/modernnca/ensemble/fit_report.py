@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from modernnca._declared import number, text, texts, whole
+
 
 @dataclass(frozen=True)
 class FitReport:
@@ -40,5 +42,14 @@ class FitReport:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "FitReport":
-        """Rebuild it from plain values."""
-        return cls(**{**state, "left_out": tuple(state["left_out"])})
+        """Rebuild it from plain values; raise unless they are such."""
+        number(state["seconds"], "the seconds of the fit")
+        if state["time_limit"] is not None:
+            number(state["time_limit"], "time_limit")
+        text(state["ended"], "how the fit ended")
+        for name in ("n_rows", "n_members"):
+            whole(state[name], name)
+        if state["baseline"] is not None:
+            text(state["baseline"], "baseline")
+        left_out = tuple(texts(state["left_out"], "what was left out"))
+        return cls(**{**state, "left_out": left_out})

@@ -75,14 +75,15 @@ def find_neighbors(
 ) -> Neighbors:
     """The k nearest of M remembered rows by "distance", or the k largest by "share"."""
     n_queries, _ = _TILE_OF_CPU if query.device.type == "cpu" else _TILE
-    if not all(_streams(member) for member in members):
+    hard = not all(_streams(member) for member in members)
+    if hard:
         at_once = chunks(query.n_rows, n_rows * len(members), _N_PAIRS)[0].stop
         n_queries = min(n_queries, at_once)
     parts = []
     for some in chunks(query.n_rows, 1, n_queries):
         seen, votes = _read(members, combine, query.take(some))
         rule_out = None if allowed is None else partial(allowed, some)
-        found = _of_some(seen, k, n_rows=n_rows, by=by, allowed=rule_out)
+        found = _of_some(seen, k, n_rows=n_rows, by=by, hard=hard, allowed=rule_out)
         parts.append([*(part.cpu().numpy() for part in found), votes])
     return Neighbors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
@@ -123,6 +124,7 @@ def _of_some(
     *,
     n_rows: int,
     by: str,
+    hard: bool,
     allowed: Callable[[slice], Tensor] | None,
 ) -> list[Tensor]:
     """Rows, distances and shares (b, N), and effective numbers (b,), of few queries."""
@@ -140,6 +142,9 @@ def _of_some(
             total = total + values.sum(1)
             squared = squared + torch.linalg.vecdot(values, values)
             values.neg_()
+            if hard:  # which gives no share to far rows, nor to those it may not see
+                unseen = seen.distances(partial(_tile, part=part)).isinf()
+                values.masked_fill_(unseen, torch.inf)
         if allowed is not None:
             values = values.masked_fill(~allowed(part), torch.inf)
         found = values.topk(min(k, values.shape[1]), largest=False)

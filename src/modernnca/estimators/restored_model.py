@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from modernnca._declared import array, flag, text, texts, whole
-from modernnca.ensemble.member import MEMBER_KINDS
+from modernnca._declared import array, flag, number, text, texts, whole
+from modernnca.ensemble.baselines import ConstantMember, KNNMember
+from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.estimators.estimator import BaseModernNCA
 from modernnca.table.groups import NO_GROUP
 from modernnca.table.restored import probe_table
 from modernnca.train.loop import Epoch
+
+_BASELINES = (KNNMember.kind, ConstantMember.kind)
+_MAX_WIDTH = 2**16  # of an embedding; one of more members is as wide as these
 
 
 def check_model(model: BaseModernNCA) -> None:
@@ -26,11 +30,21 @@ def check_model(model: BaseModernNCA) -> None:
     if given != (names if schema.named else []):
         raise ValueError("the names of the columns are not those of the schema.")
     if model.baseline_ is not None:
-        text(model.baseline_, "baseline", MEMBER_KINDS)
+        text(model.baseline_, "baseline", _BASELINES)
+    _check_width(model)
+    if model.validation_score_ is not None:
+        number(model.validation_score_, "validation_score")
     _check_memory(model)
     _check_rows(model, names)
     _check_history(model)
     _check_answers(model)
+
+
+def _check_width(model: BaseModernNCA) -> None:
+    """Raise unless the width of an embedding is one, and not beyond all memory."""
+    embedding = [each for each in model.members_ if isinstance(each, EmbeddingMember)]
+    own = sum(member.keys_.shape[1] for member in embedding)
+    whole(model.n_features_out_, "n_features_out", 0, max(own, _MAX_WIDTH))
 
 
 def _check_memory(model: BaseModernNCA) -> None:
@@ -75,22 +89,23 @@ def _check_rows(model: BaseModernNCA, names: list[str]) -> None:
 
 def _check_history(model: BaseModernNCA) -> None:
     best, ended = model.best_epochs_, model.ended_
+    if not isinstance(best, list) or not isinstance(ended, list):
+        raise ValueError("the history is not one of members.")
     if len(best) != len(ended) or not all(isinstance(each, str) for each in ended):
         raise ValueError("the history is of other members.")
     n_epochs = [0] * len(best)
     for epoch in model.history_:
         _check_epoch(epoch)
         n_epochs[whole(epoch.member, "member", 0, len(best) - 1)] += 1
-    for number, most in zip(best, n_epochs, strict=True):
-        whole(number, "best_epochs", 0, most)
+    for chosen, most in zip(best, n_epochs, strict=True):
+        whole(chosen, "best_epochs", 0, most)
 
 
 def _check_epoch(epoch: Epoch) -> None:
     whole(epoch.epoch, "epoch", 1)
     flag(epoch.best, "best")
-    numbers = (epoch.train_loss, epoch.score, epoch.valid_loss, epoch.seconds)
-    if not all(isinstance(number, int | float) for number in numbers):
-        raise ValueError("the history holds an epoch without numbers.")
+    for each in (epoch.train_loss, epoch.score, epoch.valid_loss, epoch.seconds):
+        number(each, "a number of an epoch")
 
 
 def _check_answers(model: BaseModernNCA) -> None:

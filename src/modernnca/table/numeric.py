@@ -11,8 +11,10 @@ import numpy as np
 # those below become zero, so that a ratio of two differences cannot either.
 _MAX_RAW = 1e300
 _MIN_RAW = 1e-150
-# Standardized numbers beyond are clipped, so that sums of their squares fit float32.
-MAX_STANDARD = 1e15
+# Numbers beyond are clipped, so that sums of their squares fit float32; standardized
+# ones earlier, where float32 distances no longer tell one training row from another.
+# (Among fewer than 10^8 training rows, none is so many deviations from the mean.)
+MAX_PLAIN, MAX_STANDARD = 1e15, 1e4
 _LEARNED = ("low_", "high_", "mean_", "std_", "fill_")
 
 
@@ -101,4 +103,5 @@ class NumericColumns:
         with np.errstate(over="ignore"):  # what overflows is clipped right here
             x -= self.mean_
             x /= self.std_
-            return np.clip(x, -MAX_STANDARD, MAX_STANDARD, out=x)
+            most = MAX_STANDARD if self.standardize else MAX_PLAIN
+            return np.clip(x, -most, most, out=x)
