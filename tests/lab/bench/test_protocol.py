@@ -46,3 +46,9 @@ def test_a_card_says_what_only_a_study_undoes(variant):
         undone["batch_size"] = BATCH_SIZE
     assert paper_settings(card.name, "classification", 0).items() >= undone.items()
     assert bool(undone) == ("unless a study asks for the benchmark's" in card.differs)
+
+
+def test_our_own_estimators_stop_by_the_rmse_in_regression_alone():
+    for method in ("modernnca-paper", "l-nca", "tabcon"):
+        assert paper_settings(method, "regression", 9)["eval_metric"] == "rmse"
+        assert "eval_metric" not in paper_settings(method, "classification", 9)
