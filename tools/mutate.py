@@ -12,7 +12,7 @@ so that the figure is that of the code.
 
 A survivor that no test could tell from the code gets its reason by hand, as
 "equivalent": it is listed, and left out of the figure. `--again` tries the other
-survivors once more, with the tests of today.
+survivors once more, with the tests of today; what was noticed before is counted apart.
 """
 
 import argparse
@@ -250,8 +250,11 @@ def main() -> None:
     for name in PACKAGES:
         import_module(name)
     known = json.loads(asked.write.read_text()) if asked.write.exists() else []
+    tried = set()
     if asked.again:
-        known = [m for m in known if m["result"] == "killed" or "equivalent" in m]
+        left = [m for m in known if m["result"] != "killed" and "equivalent" not in m]
+        tried = {(m["file"], m["node"], m["what"]) for m in left}
+        known = [m for m in known if m not in left]
     done = {(m["file"], m["node"], m["what"]) for m in known}
     for mutant in draw(asked.mutants, asked.seed):
         if (mutant["file"], mutant["node"], mutant["what"]) in done:
@@ -261,6 +264,8 @@ def main() -> None:
         mutant["line"] = getattr(node, "lineno", 0)
         mutant["source"] = source.splitlines()[mutant["line"] - 1].strip()
         mutant |= try_out(mutant, asked.seconds)
+        if (mutant["file"], mutant["node"], mutant["what"]) in tried:
+            mutant["before"] = "survived"
         known.append(mutant)
         asked.write.write_text(json.dumps(known, indent=1) + "\n")
         print(*(mutant[k] for k in ("result", "file", "line", "what")), flush=True)
@@ -271,10 +276,11 @@ def figure(mutants: list[dict]) -> str:
     """How many mutants are noticed, in words."""
     results = ["equivalent" if "equivalent" in m else m["result"] for m in mutants]
     n_killed, n_survived = results.count("killed"), results.count("survived")
-    told = f"{n_killed} of {n_killed + n_survived} mutants are noticed"
+    n_first = sum(m["result"] == "killed" and "before" not in m for m in mutants)
     return (
-        f"{told}; {results.count('equivalent')} more are equivalent to the code, and "
-        f"of {results.count('timeout')} it is unknown: their tests took too long."
+        f"{n_killed} of {n_killed + n_survived} mutants are noticed, {n_first} of them "
+        f"by the tests that were there; {results.count('equivalent')} more are "
+        f"equivalent to the code, and of {results.count('timeout')} it is unknown."
     )
 
 
