@@ -250,6 +250,13 @@ def report(asked: argparse.Namespace) -> None:
     lines = joined(new, old) if len(new) else old
     lines.to_csv(HERE / "accuracy.csv", index=False, float_format="%.6g")
     lines = pd.read_csv(HERE / "accuracy.csv")  # old and new ones with the same digits
+    text = page(lines)
+    (HERE / "accuracy.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def page(lines: pd.DataFrame) -> str:
+    """The page accuracy.md, from the lines of accuracy.csv."""
     n_tables = lines.loc[lines["method"] == "ModernNCA", "dataset"].nunique()
     fits = lines[lines["status"] == "done"].groupby("method")["seed"]
     counts = [
@@ -277,8 +284,7 @@ def report(asked: argparse.Namespace) -> None:
         "[README.md](README.md#accuracy) tells how the fits were made.",
         *("", *summary(lines)),
     ]
-    (HERE / "accuracy.md").write_text("\n".join(text) + "\n")
-    print("\n".join(text))
+    return "\n".join(text) + "\n"
 
 
 if __name__ == "__main__":

@@ -103,3 +103,31 @@ def test_links_of_the_page_lead_somewhere():
         text = (FOLDER / page).read_text()
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
             assert (FOLDER / target).exists(), target
+
+
+def test_the_page_of_accuracy_is_that_of_its_records():
+    accuracy = importlib.import_module("accuracy")
+    page = accuracy.page(pd.read_csv(FOLDER / "accuracy.csv"))
+    assert (FOLDER / "accuracy.md").read_text("utf-8") == page
+
+
+def test_the_readme_leads_with_tables_that_were_not_used_for_choosing():
+    """Its figures are those of accuracy.md, with two digits: median; mean, interval."""
+    readme = (FOLDER.parent / "README.md").read_text("utf-8")
+    found = (FOLDER / "accuracy.md").read_text("utf-8")
+    row = re.compile(
+        r"\| (.+) \| \d+, confirm \| (\w+) \| (\S+) \| (\S+) \| (\S+) to (\S+) \|"
+    )
+    figures = {
+        (other.replace("ModernNCA, paper", "the paper's defaults"), task): [
+            float(number) for number in numbers
+        ]
+        for other, task, *numbers in row.findall(found)
+    }
+    cell = r"(\d\.\d\d; .+)"
+    shown = re.findall(rf"^\| (.+) \| {cell} \| {cell} \|$", readme, re.MULTILINE)
+    assert len(shown) == 5
+    for other, *cells in shown:
+        for task, text in zip(("classification", "regression"), cells, strict=True):
+            shown_here = [float(number) for number in re.findall(r"\d\.\d\d", text)]
+            assert shown_here == pytest.approx(figures[other, task], abs=0.00501)

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from modernnca.cli.main import app
 from modernnca.execute import Here
 from modernnca.lab.bench.record_files import RecordFile
 from modernnca.lab.bench.runner import Runner
@@ -29,6 +31,18 @@ def script():
 def test_the_page_is_that_of_the_records(script):
     page = script.PAGE.read_text("utf-8")
     assert page == script.page(), "Run: make findings"
+
+
+def test_the_command_comes_to_the_same_page(script, tmp_path):
+    folder, names = RECORDS.parent, ("studies.csv", "peers.csv", "visualise.csv")
+    files = [str(folder / name) for name in names]
+    published = ["--published", str(folder / "published.csv")]
+    words = ["study", "report", *files, *published, "-o", str(tmp_path / "report")]
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == 0, ended.output
+    written = (tmp_path / "report" / "findings.md").read_text("utf-8")
+    page = script.page().replace(script.INTRODUCTION, "# Findings\n", 1)
+    assert written == page.replace(f"\n\n{script.PICTURE}", "", 1)
 
 
 def test_a_study_resumes_from_the_committed_records(tmp_path):

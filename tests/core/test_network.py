@@ -188,3 +188,32 @@ def test_rows_and_examples_are_taken_and_concatenated_in_order(table, time):
             assert part is None
         else:
             assert torch.equal(part, whole[[5, 0, 1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("n_numbers", "n_plain", "n_codes"), [(3, 2, 2), (3, 0, 0), (0, 2, 2), (1, 1, 1)]
+)
+@pytest.mark.parametrize("scales", ["none", "learned"])
+def test_what_the_cells_add_sums_to_the_first_layer(
+    table, draw, scales, n_numbers, n_plain, n_codes
+):
+    levels = 4 * (n_codes > 0)
+    network = build(n_numbers, n_plain, levels, column_scales=scales)
+    rows, direction = table(6, n_numbers, n_plain, n_codes), draw(6, 5).float()
+    products = network.cell_products(direction, rows)
+    assert products.shape == (6, n_numbers + n_plain + n_codes)
+    of_bias = direction @ network.linear.bias
+    whole = (network.first_layer(rows) * direction).sum(1)
+    torch.testing.assert_close(products.sum(1) + of_bias, whole)
+
+
+def test_a_cell_changes_its_own_product_alone(table, draw):
+    network, rows, direction = build(), table(6), draw(6, 5).float()
+    cells = [("numbers", 0), ("numbers", 1), ("numbers", 2), ("plain", 0), ("plain", 1)]
+    before = network.cell_products(direction, rows)
+    for place, (part, column) in enumerate([*cells, ("codes", 0), ("codes", 1)]):
+        other = getattr(rows, part).clone()
+        other[:, column] = (other[:, column] + 1) % 4
+        after = network.cell_products(direction, rows._replace(**{part: other}))
+        changed = (after != before).any(0).nonzero().flatten()
+        assert changed.tolist() == [place]

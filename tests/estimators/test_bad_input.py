@@ -291,12 +291,15 @@ def test_saving_before_fit_says_what_to_call(tmp_path):
         ModernNCARegressor().save(tmp_path / "m.mnca")
 
 
-def test_more_neighbors_than_rows_are_refused():
+@pytest.mark.parametrize("n", [0, 41])
+def test_no_neighbors_and_more_than_rows_are_refused(n):
     model = classifier(**QUICK).fit(X, Y)
-    with raises_saying(
-        "n_neighbors must be between 1 and the number of remembered rows, 40; got 41."
-    ):
-        model.kneighbors(X, n_neighbors=41)
+    for ask in (model.kneighbors, model.explain):
+        with raises_saying(
+            "n_neighbors must be between 1 and the number of remembered rows, 40; "
+            f"got {n}."
+        ):
+            ask(X, n_neighbors=n)
 
 
 def test_an_eval_set_that_is_no_pair_is_refused():

@@ -72,8 +72,10 @@ def test_without_queries_each_remembered_row_finds_the_others():
 def test_of_equal_rows_each_finds_another():
     table = np.repeat([[0.0], [5.0]], 10, axis=0)
     model = classifier(**QUICK).fit(table, np.arange(20) // 10)
-    indices = model.kneighbors(n_neighbors=9, return_distance=False)
-    assert all(i not in found for i, found in enumerate(indices))
+    for n in (3, 9):
+        indices = model.kneighbors(n_neighbors=n, return_distance=False)
+        assert indices.shape == (20, n)
+        assert all(i not in found for i, found in enumerate(indices))
 
 
 def test_the_largest_shares_come_first_and_the_rest_is_told():

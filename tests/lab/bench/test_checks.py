@@ -127,6 +127,14 @@ def test_a_column_that_tells_the_target_is_found(task, leak):
     assert faults["leak"].share > 0.95
 
 
+@pytest.mark.parametrize("n_rows", [19, 20])
+def test_in_fewer_than_twenty_rows_it_may_be_chance(n_rows):
+    y = np.array(["no", "yes"] * 10, dtype=object)[:n_rows]
+    rows = np.arange(n_rows)
+    faults = found(make(n_rows, y=y, secret=lambda y: pd.Categorical(y), row=rows))
+    assert ("leak" in faults) == ("row-id" in faults) == (n_rows == 20)
+
+
 def test_a_rare_class_is_not_told_by_saying_it_is_rare():
     y = np.array(["no"] * 990 + ["yes"] * 10, dtype=object)
     assert found(make(1000, y=y)) == {}

@@ -46,6 +46,16 @@ def test_what_trials_were_pruned_and_what_was_set_after_them_is_read(tmp_path):
     assert list(records_of(tmp_path, text)) == [job.key]
 
 
+def test_records_of_embeddings_are_kept_apart(tmp_path):
+    file = tmp_path / "records.csv"
+    text = "dataset,task,method,kind,seed,status,purity,trustworthiness\n"
+    file.write_text(text + "a,binclass,raw,embed,0,done,0.7,0.9\n")
+    assert RecordFile(file).records(kinds=("fit",)) == []
+    [record] = RecordFile(file).records(kinds=("embed",))
+    assert record.job == Job("a", "raw", kind="embed")
+    assert record.scores == {"purity": 0.7, "trustworthiness": 0.9}
+
+
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(StoreError, match="have no column seed, status"):
         records_of(tmp_path, "dataset,method\n")

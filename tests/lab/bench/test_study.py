@@ -121,6 +121,19 @@ def test_every_distance_has_its_temperature():
     assert found == {(0, "learned"), (20, SEARCHED)}
 
 
+def test_the_exponent_of_sampling_by_distance_is_searched():
+    jobs = read_study("sampling-strategy").jobs(
+        ["builtin:iris"], seeds=1, trials=[0, 20]
+    )
+    found = {
+        job.trials: json.loads(job.settings)["sample_exponent"]
+        for job in jobs
+        if job.label == "Distance"
+    }
+    assert found == {0: 1.0, 20: SEARCHED}
+    assert "sample_exponent" in peer("modernnca-paper").more_space
+
+
 def test_all_methods_have_one_protocol():
     main = read_study("main")
     for variant in main.variants:

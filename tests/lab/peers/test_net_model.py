@@ -113,3 +113,11 @@ def test_the_phases_share_the_time_limit_equally(monkeypatch):
     model.fit(X, LABELS)
     begin = ends[0][0]
     assert [end - begin for _, end in ends] == pytest.approx([20, 40, 60])
+
+
+def test_the_rmse_decides_when_to_stop():
+    y = RNG.standard_t(2, size=200)  # of which the mean absolute error is another
+    model = build("regression").fit(X[:150], y[:150], eval_set=(X[150:], y[150:]))
+    errors = model.predict(X[150:]) - y[150:]
+    rmse = np.sqrt(np.square(errors).mean()) / model.target_.scale_
+    assert model.history_[0].score == pytest.approx(-rmse, rel=1e-4)

@@ -140,6 +140,15 @@ def test_transport_in_the_same_direction_costs_nothing():
     assert transport_cost(torch.eye(2).flip(0), points, prototypes).item() == 1
 
 
+def test_the_public_codes_cost_drives_rows_and_prototypes_apart():
+    shares, points = torch.eye(2), torch.tensor([[5.0, 0.0], [0.0, 3.0]])
+    found = [
+        transport_cost(shares, points, torch.eye(2)[order], cost="cosine").item()
+        for order in ([0, 1], [1, 0])
+    ]
+    assert found == pytest.approx([1, 0])
+
+
 def test_transport_cost_equals_a_linear_program():
     torch.manual_seed(0)
     points, prototypes = torch.randn(3, 4).double(), torch.randn(5, 4).double()

@@ -89,6 +89,9 @@ def test_a_report_has_findings_tables_and_figures_as_files(written):
         findings
     )
     assert "Incomplete: 0 of 3 planned runs are recorded (0 %)." in findings
+    n_open, n_told = findings.count("**undecided**"), findings.count(" would decide it")
+    n_told += findings.count(" would be needed to decide it")
+    assert f"Of the {n_open} undecided, {n_told} say how many datasets" in findings
 
 
 def test_the_page_needs_nothing_else_and_text_is_never_markup(written):

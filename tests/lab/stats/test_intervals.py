@@ -75,7 +75,8 @@ def test_seeds_repeat_and_bad_values_are_refused():
     assert_frame_equal(relative_improvement(scores, "m0", "m1", seed=1), first)
     other = relative_improvement(scores, "m0", "m1", seed=2)
     assert (other["low"] != first["low"]).any()
-    with pytest.raises(ValueError, match="floor is 0; it must lie between 0 and 1"):
-        relative_improvement(scores, "m0", "m1", floor=0)
+    for floor in (0, 1):
+        with pytest.raises(ValueError, match=f"floor is {floor}; it must lie between"):
+            relative_improvement(scores, "m0", "m1", floor=floor)
     with pytest.raises(ValueError, match="Unknown method 'x'; choose one of: m0"):
         relative_improvement(scores, "m0", "x")

@@ -9,7 +9,7 @@ import pandas as pd
 from modernnca.errors import StoreError
 from modernnca.lab.bench.job import KINDS, Job, Record
 
-_SCORES = ("accuracy", "log-loss", "rmse", "mae")
+_SCORES = ("accuracy", "log-loss", "rmse", "mae", "purity", "trustworthiness")
 _FACTS = ("fit_seconds", "peak_bytes")
 _REQUIRED = ("dataset", "method", "seed", "status")
 
@@ -18,8 +18,9 @@ class RecordFile:
     """A CSV file with one line for each fit; it can be read where a store can.
 
     The columns are those of `Job` and of scores: dataset, method, seed and status, and
-    optionally task, changes (the settings), trials, split, after, pruning, accuracy,
-    log-loss, rmse, fit_seconds, peak_bytes and machine.
+    optionally task, changes (the settings), trials, split, after, pruning, kind,
+    accuracy, log-loss, rmse, purity, trustworthiness, fit_seconds, peak_bytes and
+    machine.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -40,9 +41,8 @@ class RecordFile:
         self, *, arrays: bool = False, kinds: Sequence[str] = KINDS
     ) -> list[Record]:
         """Return the records, sorted by key as a store returns them."""
-        if "fit" not in kinds:
-            return []
-        found = [_record(line) for line in self._lines.to_dict("records")]
+        every = [_record(line) for line in self._lines.to_dict("records")]
+        found = [record for record in every if record.job.kind in kinds]
         return sorted(found, key=lambda record: record.job.key)
 
     def planned(self) -> list[Job]:
@@ -60,6 +60,7 @@ def _record(line: dict[str, Any]) -> Record:
         int(known["seed"]),
         int(known.get("trials", 0)),
         str(known.get("changes", "{}")),
+        kind=str(known.get("kind", "fit")),
         after=str(known.get("after", "{}")),
         pruning=bool(known.get("pruning", True)),
     )

@@ -143,8 +143,9 @@ PEER = Peer(
     title="NODE",
     paper="Popov et al., 2020",
     source="our implementation: packages that have it bring their own framework",
-    differs="AdamW instead of QHAdam; learning rates are higher, for fewer steps, "
-    "unless a study asks for the benchmark's",
+    differs="AdamW instead of QHAdam; the responses of the trees learn ten times as "
+    "fast as the rest; the learning rate is ten times as high, for fewer steps, unless "
+    "a study asks for the benchmark's",
     published={"learning_rate": 1e-3},
     make=net_maker("node", NODE, NODELearner),
     defaults={

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ from modernnca.lab.report.study_tables import (
     outcome_table,
     standing_table,
 )
-from modernnca.lab.report.verdicts import VERDICTS
+from modernnca.lab.report.verdicts import OPEN, VERDICTS
 from modernnca.lab.report.write import check_output_folder, replace_folder, write_files
 
 _SOURCES = (*SOURCES.values(), PUBLISHED, NO_SOURCE)
@@ -100,6 +101,13 @@ class StudyContents:
             sentences.append(
                 f"{source.capitalize()}, of {sum(counts.values())} claims {n_holds} "
                 f"hold, {n_fails} do not, and {n_open} are undecided."
+            )
+        undecided = [each for each in self.findings if each.verdict == OPEN]
+        n_told = sum(not isnan(each.needed) for each in undecided)
+        if undecided:
+            sentences.append(
+                f"Of the {len(undecided)} undecided, {n_told} say how many datasets "
+                "would decide them; the others have scores on too few to tell."
             )
         n_untested = sum(each.source == NO_SOURCE for each in self.findings)
         if n_untested:

@@ -104,8 +104,11 @@ def _ratios(evidence: Evidence, records: StudyRecords) -> list[CaptionedFigure]:
 def _maps(evidence: Evidence, records: StudyRecords) -> list[CaptionedFigure]:
     label_of = records.frame.set_index("key")["method"]
     order = {label: index for index, label in enumerate(evidence.study.labels)}
+    drawn = [record for record in records.maps if record.prediction is not None]
+    if not drawn:  # records in files have no points
+        return []
     maps = sorted(
-        (record for record in records.maps if record.status == "done"),
+        drawn,
         key=lambda record: (order[label_of[record.job.key]], record.job.seed),
     )
     labels = [label_of[record.job.key] for record in maps]
