@@ -105,7 +105,11 @@ def report(asked: argparse.Namespace) -> None:
             f"{line.cpu:.2f} | {limit} | {line.held:.0f} |"
         )
     threads = " and ".join(str(n) for n in sorted(set(lines["threads"])))
-    PAGE.write_text("\n".join([*text, "", f"Threads: {threads}.", ""]))
+    told = (
+        f"Threads: {threads}. Of cores: the seconds of all cores together; the clock "
+    )
+    told += "is that of a busy machine."
+    PAGE.write_text("\n".join([*text, "", told, ""]))
 
 
 def main() -> None:
