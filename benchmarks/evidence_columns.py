@@ -1,13 +1,15 @@
 """Do column importances find the planted columns of synthetic tables?
 
-    python benchmarks/evidence_columns.py columns [--seeds 3] [--rows 600] [--out FILE]
+    python benchmarks/evidence_columns.py run [--seeds 2] [--rows 400]
+    python benchmarks/evidence_columns.py report
 
 Each table has a few columns that make the target, by a function of its own, and 14
 columns of noise. Three importances rank the columns: `mean_importances` of an
 explanation of 200 rows, `feature_importances_` of the same model (permutations), and
 the mean absolute TreeSHAP value on CatBoost. The average precision says how well the
-planted columns come first: 1 is all of them first. Needs catboost. Results are written
-as they come; the table is printed in the end.
+planted columns come first: 1 is all of them first. Seeds in turn are regression and
+classification (above the median). Needs catboost. Lines are added to
+evidence_columns.csv as they come; `report` writes evidence_columns.md.
 """
 
 import argparse
@@ -22,6 +24,10 @@ from sklearn.metrics import average_precision_score
 
 from modernnca import ModernNCAClassifier, ModernNCARegressor
 
+HERE = Path(__file__).parent
+FILE, PAGE = HERE / "evidence_columns.csv", HERE / "evidence_columns.md"
+METHODS = ("explanation", "permutation", "TreeSHAP")
+KEY = ["function", "rows", "seed"]
 N_NOISE, N_EXPLAINED = 14, 200
 
 
@@ -109,41 +115,72 @@ def ours(table: np.ndarray, y: np.ndarray, *, classes: bool) -> dict[str, np.nda
     }
 
 
-def run_columns(n_seeds: int, n_rows: int, out: Path) -> pd.DataFrame:
-    """Average precisions of all importances, a line for each table."""
-    records: list[dict] = []
-    for seed in range(n_seeds):
+def run(asked: argparse.Namespace) -> None:
+    """Add a line for each table that has none."""
+    warnings.simplefilter("ignore")
+    known = pd.read_csv(FILE) if FILE.exists() else pd.DataFrame(columns=KEY)
+    done = set(zip(*(known[name] for name in KEY), strict=True))
+    for seed in range(asked.seeds):
         for name in FUNCTIONS:
+            if (name, asked.rows, seed) in done:
+                continue
             classes = seed % 2 == 1
-            table, y, planted = make_table(name, n_rows, seed)
+            table, y, planted = make_table(name, asked.rows, seed)
             target = (y > np.median(y)).astype(int) if classes else y
             begin = time.monotonic()
             found = ours(table, target, classes=classes)
             found["TreeSHAP"] = tree_shap(table, target, classes=classes)
             task = "classification" if classes else "regression"
-            record = {"function": name, "task": task, "seed": seed}
+            line = dict(zip(KEY, (name, asked.rows, seed), strict=True), task=task)
             for method, values in found.items():
-                record[method] = average_precision_score(planted, values)
-            record["seconds"] = time.monotonic() - begin
-            records.append(record)
-            pd.DataFrame(records).to_csv(out, index=False, float_format="%.4f")
-    return pd.DataFrame(records)
+                line[method] = average_precision_score(planted, values)
+            line["seconds"] = time.monotonic() - begin
+            print(line, flush=True)
+            frame, header = pd.DataFrame([line]), not FILE.exists()
+            frame.to_csv(
+                FILE, mode="a", header=header, index=False, float_format="%.4f"
+            )
+
+
+def report(asked: argparse.Namespace) -> None:
+    """Write the page."""
+    del asked
+    lines = pd.read_csv(FILE)
+    text = [
+        "# Do column importances find the planted columns?",
+        "",
+        "Written by `python benchmarks/evidence_columns.py report`; its docstring says "
+        "what the tables are. Average precision of the planted columns among 14 of "
+        "noise (1: all of them come first); means over the seeds.",
+        "",
+        "| function | rows | task | tables | " + " | ".join(METHODS) + " |",
+        "|" + " --- |" * (4 + len(METHODS)),
+    ]
+    groups = lines.groupby(["rows", "task", "function"], sort=False)
+    for (n_rows, task, name), part in groups:
+        text.append(row(name, n_rows, task, part))
+    for (n_rows, task), part in lines.groupby(["rows", "task"], sort=False):
+        text.append(row("all", n_rows, task, part))
+    PAGE.write_text("\n".join([*text, ""]))
+
+
+def row(name: str, n_rows: int, task: str, part: pd.DataFrame) -> str:
+    """A row of the table."""
+    means = " | ".join(f"{part[method].mean():.3f}" for method in METHODS)
+    return f"| {name} | {n_rows} | {task} | {len(part)} | {means} |"
 
 
 def main() -> None:
-    """Run a part, and print its table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=["columns"])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=600)
-    parser.add_argument("--out", type=Path, default=Path("evidence_columns.csv"))
-    given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    frame = run_columns(given.seeds, given.rows, given.out)
-    methods = ["explanation", "permutation", "TreeSHAP"]
-    means = frame.groupby("function", sort=False)[methods].mean()
-    means.loc["mean"] = frame[methods].mean()
-    print(means.round(3).to_string())
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(required=True)
+    running = commands.add_parser("run", help="measure what is missing")
+    running.set_defaults(command=run)
+    running.add_argument("--seeds", type=int, default=2)
+    running.add_argument("--rows", type=int, default=400)
+    commands.add_parser("report", help="write the page").set_defaults(command=report)
+    asked = parser.parse_args()
+    asked.command(asked)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import pytest
 
 import modernnca
 from modernnca import PRESETS, KNNMember, ModernNCAClassifier, ModernNCARegressor
+from modernnca.core.distances import DISTANCES
+from modernnca.core.encodings import ENCODINGS
 from modernnca.ensemble.baselines import ConstantMember
 from modernnca.ensemble.forest_member import ForestMember
 from modernnca.ensemble.network_member import NetworkMember
@@ -36,11 +38,11 @@ def check(model, *, n_queries=7):
         onehot = (found.targets[..., None] == model.classes_).astype(float)
         votes = (found.shares[..., None] * onehot).sum(1)
         np.testing.assert_allclose(
-            model.calibration_(votes), model.predict_proba(queries), atol=1e-4
+            model.calibration_(votes), model.predict_proba(queries), atol=1e-5
         )
     else:
         votes = (found.shares * found.targets).sum(1)
-        np.testing.assert_allclose(votes, model.predict(queries), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(votes, model.predict(queries), rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(found.prediction, model.predict(queries))
     assert found.columns.shape == (n_queries, n_rows, X.shape[1])
     np.testing.assert_allclose(
@@ -73,6 +75,19 @@ def test_presets_explain_their_votes(preset):
 def test_members_explain_their_votes(members, kind):
     model = kind(members=members, config={"baseline_check": False}, **OPTIONS)
     check(model.fit(X, LABELS if kind is ModernNCAClassifier else SIGNAL))
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_distances_and_encodings_explain_their_votes(distance, encoding):
+    config = {"distance": distance, "encoding": encoding, "baseline_check": False}
+    kind, y = (
+        (ModernNCAClassifier, LABELS)
+        if len(distance + encoding) % 2
+        else (ModernNCARegressor, SIGNAL)
+    )
+    model = kind(preset="fast", n_members=2, config=config, **OPTIONS)
+    check(model.fit(X, y))
 
 
 @pytest.fixture(scope="module")

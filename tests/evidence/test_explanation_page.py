@@ -5,6 +5,7 @@ import re
 import pytest
 
 from modernnca import ModernNCAClassifier, load
+from modernnca.evidence import explanation_page
 from tests.evidence.test_explanation import LABELS, X
 
 
@@ -65,3 +66,9 @@ def test_a_plot_has_a_bar_for_each_neighbor(found):
     pyplot.close(axes.figure)
     with pytest.raises(ValueError, match="query must be between 0 and 11"):
         found.plot(12)
+
+
+def test_columns_that_move_rows_nearer_are_gray():
+    assert "less" in explanation_page._track(-0.5)
+    assert "less" not in explanation_page._track(0.5)
+    assert "width:50%" in explanation_page._track(-0.5)

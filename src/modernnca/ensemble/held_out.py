@@ -1,8 +1,12 @@
 """What was said about validation rows before anything was learned from them.
 
-Members are combined and calibrated by the validation rows, so each half of these is
-predicted with what the other half tells. These votes are honest; leave-one-out votes
+Members are combined and calibrated by the validation rows, so each fold of these is
+predicted with what the other folds tell. These votes are honest; leave-one-out votes
 of the final memory are not, for its embedding was learned with the rows.
+
+Two folds would be too few for conformal sets. A fold of difficult rows is calibrated by
+the easy ones, too boldly, and the other way round, so that true classes seem less
+probable than they will be to the model, which is calibrated by all.
 """
 
 from dataclasses import dataclass, fields
@@ -14,6 +18,8 @@ from modernnca._declared import array
 from modernnca.ensemble.calibration import Calibration, fit_calibration
 from modernnca.ensemble.combine import Combiner, fit_combiner
 from modernnca.ensemble.moments import Moments, Uncertainty, spread_of
+
+_N_FOLDS = 10
 
 
 @dataclass(frozen=True)
@@ -71,28 +77,30 @@ def cross_fitted_votes(
     *,
     weighted: bool,
     calibrate: bool,
+    n_folds: int = 2,
 ) -> np.ndarray:
-    """Combine votes (K, B, V) for rows of values (B, V); each half by the other half.
+    """Combine votes (K, B, V) for rows of values (B, V); each fold by the others.
 
     Args:
         weights: (B,) of the rows.
         weighted: learn how much each member counts.
         calibrate: learn a calibration of probabilities.
     """
-    classes, places = votes.shape[2] > 1, np.arange(votes.shape[1])
+    classes, folds = votes.shape[2] > 1, np.arange(votes.shape[1]) % n_folds
     combined = votes.mean(0)
-    for half in (places % 2 == 0, places % 2 == 1):
-        if half.all() or not half.any():
+    for fold in range(n_folds):
+        own = folds == fold
+        if own.all() or not own.any():
             continue
-        combine, known = Combiner.mean(len(votes)), votes[:, ~half]
+        combine, known = Combiner.mean(len(votes)), votes[:, ~own]
         if weighted:
-            combine = fit_combiner(known, values[~half], classification=classes)
-        combined[half] = combine(votes[:, half])
+            combine = fit_combiner(known, values[~own], classification=classes)
+        combined[own] = combine(votes[:, own])
         if calibrate and classes:
-            some = None if weights is None else weights[~half]
-            codes = values[~half].argmax(1)
+            some = None if weights is None else weights[~own]
+            codes = values[~own].argmax(1)
             learned = fit_calibration(combine(known), codes, some)
-            combined[half] = learned(combined[half])
+            combined[own] = learned(combined[own])
     return combined
 
 
@@ -108,7 +116,12 @@ def held_out_rows(
 ) -> HeldOut:
     """The honest votes on validation rows of these values (B, V)."""
     votes = cross_fitted_votes(
-        found.votes, values, weights, weighted=weighted, calibrate=calibrate
+        found.votes,
+        values,
+        weights,
+        weighted=weighted,
+        calibrate=calibrate,
+        n_folds=_N_FOLDS,
     )
     classes = votes.shape[1] > 1
     if classes and not calibrate:

@@ -18,6 +18,7 @@ from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.member import Member
 from modernnca.memory.memory import PairReader, Pairs
 
+_TINY = 1e-30
 _N_PAIRS = 2**24  # (query, row) pairs of members that hold all of them at a time
 # As in kernels.streaming: on a CPU a tile stays in the cache of a core.
 _TILE_OF_CPU, _TILE = (128, 2**17), (4096, 2**25)
@@ -156,7 +157,11 @@ def _of_some(
             rows = rows.gather(1, kept)
     assert order is not None
     distances = seen.distances(lambda reader: reader.chosen(rows))
-    shares = seen.shares(lambda reader: reader.chosen(rows))
+    if nearest:
+        shares = seen.shares(lambda reader: reader.chosen(rows))
+    else:  # of the tiles, which rounded as the vote did, so that they add up to it
+        whole = torch.cat(seen.of_share, 1).sum(1) / total.clamp_min(_TINY)
+        shares = (-order).clamp_min(0) * whole[:, None]
     if allowed is not None:
         distances = distances.masked_fill(order.isinf(), torch.inf)
     # The largest shares first, and of equal ones the nearest.

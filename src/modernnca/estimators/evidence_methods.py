@@ -135,8 +135,8 @@ class EvidenceMixin:
         of them are likely wrong. See docs/audit.md.
 
         With `n_folds`, wrong targets are looked for by the votes of models that were
-        fitted without the row, too: so many fits of the preset "fast". This finds more
-        where targets are noisy, and a network can learn wrong ones by heart.
+        fitted without the row, too: so many fits of the preset "fast". Where that was
+        measured it found fewer; see docs/audit.md.
 
         Returns an `Audit`: pandas frames, with `to_html` and `to_csv`.
         """

@@ -130,7 +130,7 @@ def _drift(audit: Audit) -> str:
     text = (
         f"{n_drifted:,} of {len(held):,} columns are distributed otherwise than in the "
         f"remembered rows. {n_unlike:,} rows ({share:.0%}) are as far from the "
-        "remembered ones as 5 % of those are from each other."
+        "remembered ones as 5% of those are from each other."
     )
     parts = [heading("Drift"), paragraph(text)]
     if len(held):

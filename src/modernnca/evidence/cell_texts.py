@@ -17,10 +17,10 @@ def shorten(text: str, most: int = _MAX) -> str:
 
 
 def show_cell(cell: Any) -> str:
-    """A cell as text: numbers to four digits, days without a time.
+    """A cell as text: numbers to four digits or a whole one, days without a time.
 
-    >>> show_cell(1234.5678), show_cell(2.0), show_cell(np.datetime64("2024-05-01T00"))
-    ('1235', '2', '2024-05-01')
+    >>> show_cell(1.25678), show_cell(175300.4), show_cell(np.datetime64("2024-05-01"))
+    ('1.257', '175300', '2024-05-01')
     >>> show_cell(None), show_cell(float("nan"))
     ('missing', 'missing')
     """
@@ -30,6 +30,7 @@ def show_cell(cell: Any) -> str:
         return str(cell.astype("datetime64[s]")).removesuffix("T00:00:00")
     if isinstance(cell, float | np.floating):
         number = float(cell)
-        whole = number.is_integer() and abs(number) < 1e15
+        whole = number.is_integer() or abs(number) >= 1e4
+        whole = whole and abs(number) < 1e15
         return f"{number:.0f}" if whole else f"{number:.4g}"
     return shorten(str(cell))

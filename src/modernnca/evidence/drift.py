@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2_contingency, ks_2samp
 
+from modernnca.evidence.cell_texts import show_cell
 from modernnca.table.read import RawTable, as_levels, missing_in
 from modernnca.table.schema import Schema, conform
 
@@ -119,8 +120,8 @@ def _told(cells: np.ndarray) -> str:
     if not len(here):
         return "all missing"
     if cells.dtype.kind == "f":
-        low, middle, high = np.quantile(here, [0.25, 0.5, 0.75])
-        text = f"median {middle:.4g} ({low:.4g} to {high:.4g})"
+        low, middle, high = map(show_cell, np.quantile(here, [0.25, 0.5, 0.75]))
+        text = f"median {middle} ({low} to {high})"
     elif cells.dtype.kind == "M":
         days = np.sort(here).astype("datetime64[D]")
         text = f"{days[0]} to {days[-1]}"

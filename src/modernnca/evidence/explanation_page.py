@@ -27,11 +27,13 @@ padding:.8rem 1rem;margin:0 0 1rem}
 .mnca .row{display:inline-grid;width:calc(100% - 1.2rem);vertical-align:middle;
 grid-template-columns:minmax(4.5rem,2fr) 3.4rem minmax(4rem,2fr) minmax(5rem,1.2fr);
 gap:.2rem .6rem;align-items:center}
+.mnca .row.head{margin-left:1.15rem}
 .mnca .cell{display:grid;gap:.6rem;align-items:center;padding:.12rem 0;
-grid-template-columns:minmax(5rem,1.3fr) minmax(6rem,2fr) 3.4rem}
+grid-template-columns:minmax(6rem,2fr) minmax(5rem,2fr) 3.4rem}
 .mnca .track{background:var(--track);border-radius:4px;height:.6rem;overflow:hidden}
 .mnca .fill{background:var(--bar);height:100%;border-radius:4px}
 .mnca .other .fill{background:var(--other)}
+.mnca .fill.less{background:var(--soft)}
 .mnca .head{color:var(--soft);font-size:.85rem}
 .mnca .num{text-align:right;font-variant-numeric:tabular-nums}
 .mnca .text{overflow-wrap:anywhere}
@@ -173,19 +175,21 @@ def _pair(
     rounding = _ROUNDING * float(np.max(known, where=np.isfinite(known), initial=0.0))
     largest = max(float(np.abs(parts).max()), rounding, 1e-300)
     parts = np.where(np.abs(parts) > rounding, parts, 0.0)
-    for place in _largest(np.abs(parts)):
+    shown = _largest(np.abs(parts))
+    for place in shown:
         name = explanation.column_names[place]
         own, other = explanation.queries[name][number], cells[name][0]
         own, other = show_cell(own), show_cell(other)
         values = own if own == other else f"{own} \N{RIGHTWARDS ARROW} {other}"
-        lines.append(
-            _cell(name, values, f"{parts[place]:.2g}", abs(parts[place]) / largest)
-        )
+        part = parts[place]
+        lines.append(_cell(name, values, f"{part:.2g}", part / largest))
     head = (
         '<div class="cell head"><span>column</span><span>this row '
         '\N{RIGHTWARDS ARROW} that row</span><span class="num">distance</span></div>'
     )
-    return f'<div class="inner">{title}{head}{"".join(lines)}</div>'
+    less = "<p>In gray: columns that move the two rows toward each other.</p>"
+    note = less if (parts[shown] < 0).any() else ""
+    return f'<div class="inner">{title}{head}{"".join(lines)}{note}</div>'
 
 
 def _cell(name: str, value: str, number: str, share: float) -> str:
@@ -197,10 +201,12 @@ def _cell(name: str, value: str, number: str, share: float) -> str:
 
 
 def _track(share: float) -> str:
-    width = 100 * min(max(float(share), 0.0), 1.0)
+    """A bar as long as a share; in gray if it is below zero."""
+    width = 100 * min(abs(float(share)), 1.0)
+    less = " less" if share < 0 else ""
     return (
         '<div class="track" aria-hidden="true">'
-        f'<div class="fill" style="width:{width:.0f}%"></div></div>'
+        f'<div class="fill{less}" style="width:{width:.0f}%"></div></div>'
     )
 
 

@@ -30,7 +30,8 @@ MAP_STYLE = """
 .mnca .scale { display: inline-block; width: 9rem; height: .8em; border-radius: 3px;
   background: var(--on-light); }
 @media (prefers-color-scheme: dark) { .mnca .scale { background: var(--on-dark); } }
-.mnca ol { padding-left: 1.8rem; font-size: .9rem; columns: 18rem; margin: .4rem 0; }
+.mnca ol { padding-left: 1.8rem; font-size: .9rem; columns: 18rem; column-gap: 2.5rem;
+  margin: .4rem 0; }
 """
 
 
@@ -126,6 +127,7 @@ def _legend(of: Map) -> str:
     parts = [f"<strong>{escape(of.title)}</strong>"]
     if of.continuous:
         low, high = _range(of)
+        low = low if abs(low) > 1e-3 * abs(high) else 0.0
         light, dark = (", ".join(pair[side] for pair in SCALE) for side in (0, 1))
         parts.append(
             f'<span>{escape(shown(low))} <span class="scale" style="--on-light: '

@@ -26,14 +26,14 @@ def draw(of: Map, ax: Any) -> Any:
         if len(rest):
             ax.scatter(*rest.T, s=size, color=MISSING[0], label="missing")
     if len(of.new):
-        ax.scatter(
-            *of.new.T, s=30, facecolor="none", edgecolor="black", label="new rows"
-        )
+        ink = ax.title.get_color()  # black on white, white on black
+        ax.scatter(*of.new.T, s=30, facecolor="none", edgecolor=ink, label="new rows")
     place = {row: i for i, row in enumerate(of.rows.tolist())}
     for number, row in enumerate(of.prototypes.tolist(), start=1):
         xy = of.coordinates[place[row]]
         ax.scatter(*xy, s=110, color="white", edgecolor="black", zorder=3)
-        ax.annotate(str(number), xy, ha="center", va="center", fontsize=7, zorder=4)
+        style = {"ha": "center", "va": "center", "fontsize": 7, "color": "black"}
+        ax.annotate(str(number), xy, zorder=4, **style)
     if not of.continuous or len(of.new):
         ax.legend(title=None if of.continuous else of.title, fontsize=8)
     told = "\n".join(f"{number}  {name}" for number, name in enumerate(of.names, 1))

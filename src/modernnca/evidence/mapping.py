@@ -14,6 +14,7 @@ from modernnca.core.rows import Rows
 from modernnca.core.softnn import chunks
 from modernnca.ensemble.ensemble import Ensemble
 from modernnca.ensemble.preparation import Preparation
+from modernnca.evidence.cell_texts import show_cell
 from modernnca.evidence.map_view import Map
 from modernnca.evidence.projection import project
 from modernnca.evidence.regions import (
@@ -83,7 +84,7 @@ def make_map(of: Mapped, color: str) -> Map:
     regions = find_regions(points, _N_PROTOTYPES)
     prototypes = of.index[regions.prototypes]
     targets = of.decoded(of.values)[regions.prototypes]
-    names = [_short(target) for target in targets]
+    names = [show_cell(target) for target in targets]
     if of.table is not None:
         schema = of.preparation.preprocessor.schema_
         named = name_regions(of.table, schema, regions.of_rows)
@@ -122,10 +123,6 @@ def check_color(of: Mapped, color: str) -> None:
             f"The column {color!r} cannot color the map: the model was saved without "
             f"its rows; choose one of: {', '.join(COLORS)}."
         )
-
-
-def _short(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _colors(of: Mapped, color: str) -> Colors:
