@@ -200,9 +200,9 @@ def test_the_rule_for_the_default_preset():
 
 def test_presets_do_not_depend_on_the_machine():
     sizes = {n: (p.n_members, p.d_block, p.max_sampled) for n, p in PRESETS.items()}
-    assert sizes["default"] == (4, 128, 512)
+    assert sizes["default"] == (4, 256, 512)
     assert sizes["best"] == (8, 512, 8192)
-    assert sizes["fast"] == (1, 128, 512)
+    assert sizes["fast"] == (1, 256, 512)
 
 
 def test_the_fast_preset_has_a_block():

@@ -114,7 +114,7 @@ class BlockConfig(Config):
     n_blocks: int = option(
         1, Number(0, integer=True), "Blocks of phi; with none it is linear."
     )
-    d_block: int = option(128, COUNT, "Width of the blocks.")
+    d_block: int = option(256, COUNT, "Width of the blocks.")
     dropout: float = option(0.1, FRACTION, "Dropout in the blocks.")
 
 
