@@ -37,6 +37,8 @@ def report(records: pd.DataFrame) -> None:
         report_change(records[both][n_labels == 2], label, BEFORE)
         print()
     dense = records["dataset"].isin(["electricity", "kropt"])
+    if not dense.any():
+        return
     print(f"Where rows lie dense, errors with {BEFORE}, {FEWER}, and {NARROWER}:\n")
     errors = records[dense].pivot_table(
         index=["dataset", "seed"], columns="label", values="error", aggfunc="mean"
