@@ -105,10 +105,7 @@ def report(asked: argparse.Namespace) -> None:
             f"{line.cpu:.2f} | {limit} | {line.held:.0f} |"
         )
     threads = " and ".join(str(n) for n in sorted(set(lines["threads"])))
-    told = (
-        f"Threads: {threads}. Of cores: the seconds of all cores together; the clock "
-    )
-    told += "is that of a busy machine."
+    told = f"Threads: {threads}. Of cores: the seconds of all cores together."
     PAGE.write_text("\n".join([*text, "", told, ""]))
 
 
