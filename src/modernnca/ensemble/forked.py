@@ -66,7 +66,8 @@ class ForkedTasks:
         told = not self._pid
         try:
             while self._pid and len(found) < len(self._tasks):
-                if self._budget.interrupted and not told:
+                # Only after its sign of life does it listen to signals.
+                if self._budget.interrupted and patience is None and not told:
                     os.kill(self._pid, signal.SIGINT)
                     told = True
                 if self._connection.poll(_POLL):
