@@ -41,6 +41,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Torch computes with two threads, and afterwards with as many as before."""
+    import torch  # here: not every test needs it
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
 def interpreted():
     """Run tests with kernels in Triton's interpreter, in a process of their own.
 

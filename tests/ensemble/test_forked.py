@@ -21,17 +21,12 @@ from modernnca.ensemble.run import Run
 from modernnca.ensemble.side_by_side import side_by_side
 from modernnca.train.budget import Budget
 
-pytestmark = pytest.mark.skipif(not can_fork(), reason="needs Linux without a GPU")
+pytestmark = [
+    pytest.mark.skipif(not can_fork(), reason="needs Linux without a GPU"),
+    pytest.mark.usefixtures("two_threads"),
+]
 CPU = torch.device("cpu")
 HERE = os.getpid()
-
-
-@pytest.fixture(autouse=True)
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 def where():

@@ -18,14 +18,6 @@ FRAME = mixed_table(120)
 QUICK = {"max_epochs": 2, "random_state": 0, "preset": "default"}
 
 
-@pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.usefixtures("two_threads")
 def test_tasks_run_at_once_with_a_part_of_the_threads():
     meet = threading.Barrier(2, timeout=30)  # passed only if both are there

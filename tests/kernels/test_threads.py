@@ -11,14 +11,6 @@ from modernnca.kernels.streaming import prepare_keys, stream_vote
 from modernnca.kernels.threads import map_in_threads
 
 
-@pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.usefixtures("two_threads")
 def test_calls_run_at_once_with_one_thread_each():
     meet = threading.Barrier(2, timeout=30)  # passed only if both are there
