@@ -5,7 +5,8 @@
 Each run starts in a process of its own, gets its signal at a random moment, and then
 runs again undisturbed. Afterwards nothing may be lost and nothing falsified: a fit
 resumes to the same model bit by bit, a file is the old or the new one, a search has the
-trials it would have had, a benchmark has each record once and unchanged.
+trials it would have had, a benchmark has each record once and unchanged, and no process
+outlives the one that started it.
 """
 
 import argparse
@@ -19,11 +20,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import optuna  # noqa: F401 - imported once here, and not in every run
+import psutil
 import torch
 import torch._dynamo
 
@@ -38,6 +41,7 @@ X = RNG.randn(60, 3)
 Y = np.sin(2 * X[:, 0]) + X[:, 1]
 SMALL: dict[str, Any] = {"n_members": 1, "n_blocks": 0, "random_state": 0}
 _MAX_SECONDS = 300  # of a run
+_MAX_OUTLIVED = 0.5  # seconds in which the processes of one that died may end
 _N_MEASURED = 5  # runs; where others use the machine, one may take much longer
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGINT": signal.SIGINT}
 
@@ -76,6 +80,31 @@ def _fit(folder: Path) -> Any:
 
 def _fit_result(folder: Path) -> Any:
     predicted = _fit(folder).predict(X).tolist()
+    _no_rest(folder)
+    return predicted
+
+
+def _fit_in_processes(folder: Path) -> Any:
+    torch.set_num_threads(2)  # a process for each pair of networks
+    x = np.random.RandomState(0).randn(500, 3)
+    model = ModernNCARegressor(
+        **{**SMALL, "n_members": 4},
+        max_epochs=50,
+        patience=50,
+        config={"baseline_check": False},
+    )
+    model.fit(x, np.sin(2 * x[:, 0]) + x[:, 1]).save(folder / "model")
+    assert np.isfinite(model.predict(X)).all()
+    return model
+
+
+def _whole_or_none(folder: Path) -> None:
+    if (folder / "model").exists():
+        assert np.isfinite(load(folder / "model").predict(X)).all()
+
+
+def _fit_in_processes_result(folder: Path) -> Any:
+    predicted = _fit_in_processes(folder).predict(X).tolist()
     _no_rest(folder)
     return predicted
 
@@ -154,6 +183,9 @@ def _bench_result(folder: Path) -> Any:
 
 OPERATIONS = {
     "fit": Operation(_nothing, _fit, _nothing, _fit_result),
+    "fit in processes": Operation(
+        _nothing, _fit_in_processes, _whole_or_none, _fit_in_processes_result
+    ),
     "save": Operation(_models, _save, _either, _save_result),
     "tune": Operation(_nothing, _tune, _nothing, _tune_result),
     "bench": Operation(_nothing, _bench, _check_records, _bench_result),
@@ -167,40 +199,47 @@ def in_child(
 
     Returns the exit status (negative: the signal) and what came back, or the traceback.
     """
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(reader)
-        signal.alarm(_MAX_SECONDS)  # what hangs ends by this signal, as a fault
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        torch.set_num_threads(1)
-        try:
-            text, code = json.dumps(work()), 0
-        except KeyboardInterrupt:
-            text, code = '"interrupted"', 3
-        except BaseException:
-            text, code = json.dumps(traceback.format_exc()), 1
-        with suppress_interrupts(), os.fdopen(writer, "w") as file:
-            file.write(text)
-        os._exit(code)
-    os.close(writer)
-    if kill is not None:
-        time.sleep(kill[1])
-        os.kill(pid, kill[0])
-    with os.fdopen(reader) as file:
-        text = file.read()
-    _, status = os.waitpid(pid, 0)
+    with tempfile.TemporaryFile("w+") as answer:
+        pid = os.fork()
+        if pid == 0:
+            os.setpgid(0, 0)
+            signal.alarm(_MAX_SECONDS)  # what hangs ends by this signal, as a fault
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            torch.set_num_threads(1)
+            try:
+                text, code = json.dumps(work()), 0
+            except KeyboardInterrupt:
+                text, code = '"interrupted"', 3
+            except BaseException:
+                text, code = json.dumps(traceback.format_exc()), 1
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            answer.write(text)
+            answer.flush()
+            os._exit(code)
+        if kill is not None:
+            time.sleep(kill[1])
+            os.kill(pid, kill[0])
+        _, status = os.waitpid(pid, 0)
+        if left := _still_running(pid):
+            return 1, f"processes that outlived the one that started them: {left}"
+        answer.seek(0)
+        text = answer.read()
     return os.waitstatus_to_exitcode(status), json.loads(text) if text else None
 
 
-class suppress_interrupts:  # noqa: N801 - used like contextlib.suppress
-    """Within, SIGINT is ignored."""
-
-    def __enter__(self) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def __exit__(self, *_: object) -> None:
-        pass
+def _still_running(group: int) -> list[int]:
+    """The processes of a group that have not ended after some seconds."""
+    deadline = time.monotonic() + _MAX_OUTLIVED
+    while True:
+        left = []
+        for process in psutil.process_iter():
+            with suppress(ProcessLookupError, psutil.Error):
+                ours = os.getpgid(process.pid) == group
+                if ours and process.status() != psutil.STATUS_ZOMBIE:
+                    left.append(process.pid)
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.1)
 
 
 def disturb(
