@@ -5,6 +5,7 @@ The levels of all columns share one space, 0 to n_levels - 1; the code n_levels 
 Shapes: N rows, C columns of objects (str, or None for missing).
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from modernnca._named import named
 MAX_LEVELS = 1000  # of a column with grouped levels; the others share one code
 _MIN_LOST = 30  # levels; of fewer, grouping some is no great loss
 _MAX_LOST = 0.1  # of the cells
+_CODE = re.compile(r"\S*\d\S*")
+_MIN_CODES = 0.9  # of the distinct texts
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,21 @@ def loses_levels(cells: np.ndarray) -> bool:
     own = sorted((n for n in counts.values() if n > 1), reverse=True)[:MAX_LEVELS]
     n_cells = sum(counts.values())
     return n_cells - sum(own) > _MAX_LOST * n_cells
+
+
+def are_codes(cells: np.ndarray) -> bool:
+    """Return whether nearly all cells are single words with a digit in them.
+
+    Such texts (tail numbers, postcodes) name things, and spelling tells little of them.
+
+    >>> are_codes(np.array(["N14228", "N668DN", None], dtype=object))
+    True
+    >>> are_codes(np.array(["route 66", "sedan"], dtype=object))
+    False
+    """
+    texts = [text.strip() for text in set(cells) - {None}]
+    n_codes = sum(_CODE.fullmatch(text) is not None for text in texts)
+    return n_codes >= _MIN_CODES * len(texts)
 
 
 CATEGORICAL_ENCODINGS: dict[str, Callable[[np.ndarray], Levels]] = {

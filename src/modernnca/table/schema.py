@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from modernnca.errors import TableError
-from modernnca.table.categorical import loses_levels
+from modernnca.table.categorical import are_codes, loses_levels
 from modernnca.table.identifiers import is_identifier
 from modernnca.table.read import (
     RawTable,
@@ -146,7 +146,8 @@ def _learn_column(name: str, cells: np.ndarray, reading: Reading | None) -> Colu
     reading = find_reading(cells)
     if reading is not None:
         return Column(name, reading.kind, held, reading)
-    return Column(name, "text" if loses_levels(cells) else "category", held)
+    is_text = loses_levels(cells) and not are_codes(cells)
+    return Column(name, "text" if is_text else "category", held)
 
 
 def _listed_number(name: str, cells: np.ndarray, reading: Reading | None) -> Column:
