@@ -5,6 +5,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.estimators.models import classifier, regressor
 
 from modernnca import ModernNCARegressor, NetworkMember, load
+from modernnca.ensemble import baselines
 
 RNG = np.random.RandomState(0)
 X = RNG.randn(200, 4) * [1, 10, 100, 1]
@@ -35,6 +36,25 @@ def test_where_k_nn_is_better_it_is_used(tmp_path):
     assert again.baseline_ == "knn"
     assert np.array_equal(again.predict(fresh), model.predict(fresh))
     assert again.kneighbors(fresh, n_neighbors=3)[1].shape == (50, 3)
+
+
+def test_k_nn_must_be_clearly_better(monkeypatch):
+    y = X[:, 0] + X[:, 1] / 10 + X[:, 2] / 100
+    monkeypatch.setattr(baselines, "_CLEAR", 1e9)
+    assert regressor(**LAZY, temperature=100.0).fit(X, y).baseline_ is None
+    # A constant is simpler than networks, and needs no margin.
+    y = np.random.RandomState(3).rand(200)
+    assert regressor(**LAZY).fit(X, y).baseline_ == "constant"
+
+
+def test_clearly_closer_is_by_over_a_standard_error():
+    truth, others = np.zeros((4, 1)), np.ones((4, 1))
+    sizes = np.array([[0.0], [0.0], [0.0], [2**0.5]])  # gains of 1, 1, 1 and -1
+    assert baselines.clearly_closer(sizes, others, truth)  # 0.5 and 0.43
+    assert not baselines.clearly_closer(sizes[::-1][[0, 0, 2, 3]], others, truth)
+    # By the weights of the rows, the last one alone counts.
+    assert not baselines.clearly_closer(sizes, others, truth, np.eye(4)[3])
+    assert baselines.clearly_closer(others, np.full((4, 1), np.nan), truth)
 
 
 def test_categories_are_neighbors_too():

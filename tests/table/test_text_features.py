@@ -83,6 +83,18 @@ def test_a_short_column_that_is_dropped_is_told():
     assert "of which 12 are rare and share one code, so it is dropped;" in text
 
 
+def test_codes_are_categories_though_many_are_rare():
+    numbers = np.random.RandomState(0).randint(0, 120, 200)
+    codes = [[f"N{number:03}", number] for number in numbers]
+    columns = Preprocessor(PreprocessingConfig.defaults()).fit(read_table(codes))
+    assert columns.schema_.columns[0].kind == "category"
+    # A space, or no digit, and they are texts.
+    for form in ("tail {}", "N{}XY"):
+        texts = [[form.format(chr(97 + n % 25) * (1 + n // 25)), n] for n in numbers]
+        columns = Preprocessor(PreprocessingConfig.defaults()).fit(read_table(texts))
+        assert columns.schema_.columns[0].kind == "text"
+
+
 def test_declared_categories_that_are_grouped_are_told():
     frame = pd.DataFrame({"a": pd.Categorical(TEXTS), "b": np.arange(len(TEXTS)) % 7})
     frame.loc[:99, "a"] = frame.loc[0, "a"]
