@@ -200,8 +200,8 @@ def main() -> None:
         )
     text = (
         "# Raw files and their clean forms\n\n"
-        f"The defaults; means over {given.seeds} draws of {given.rows:,} training and as many "
-        "test rows;\nwritten by `python reliability/dirty_tables.py DATA`.\n\n"
+        f"The defaults; means over {given.seeds} draws of {given.rows:,} training and "
+        "as many test rows;\nwritten by `python reliability/dirty_tables.py DATA`.\n\n"
     )
     OUT.write_text(text + "\n".join(lines) + "\n")
     print("\n".join(lines))
