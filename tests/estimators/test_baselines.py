@@ -40,21 +40,31 @@ def test_where_k_nn_is_better_it_is_used(tmp_path):
 
 def test_k_nn_must_be_clearly_better(monkeypatch):
     y = X[:, 0] + X[:, 1] / 10 + X[:, 2] / 100
-    monkeypatch.setattr(baselines, "_CLEAR", 1e9)
+    monkeypatch.setitem(baselines._MARGINS, "knn", 1e9)
     assert regressor(**LAZY, temperature=100.0).fit(X, y).baseline_ is None
-    # A constant is simpler than networks, and needs no margin.
-    y = np.random.RandomState(3).rand(200)
-    assert regressor(**LAZY).fit(X, y).baseline_ == "constant"
 
 
-def test_clearly_closer_is_by_over_a_standard_error():
+def test_a_constant_with_a_better_score_must_be_closer_too():
+    # As where one class is frequent: its labels are as often right.
+    metric = lambda y, probabilities: -probabilities.std()  # noqa: E731
+    y = X[:, 0] > 0
+    model = classifier(random_state=0, preset="fast", max_epochs=20, eval_metric=metric)
+    assert model.fit(X, y).baseline_ is None
+    assert model.score(X, y) > 0.9
+
+
+def test_a_gain_is_counted_in_standard_errors():
     truth, others = np.zeros((4, 1)), np.ones((4, 1))
-    sizes = np.array([[0.0], [0.0], [0.0], [2**0.5]])  # gains of 1, 1, 1 and -1
-    assert baselines.clearly_closer(sizes, others, truth)  # 0.5 and 0.43
-    assert not baselines.clearly_closer(sizes[::-1][[0, 0, 2, 3]], others, truth)
+    votes = np.array([[0.0], [0.0], [0.0], [2**0.5]])  # gains of 1, 1, 1 and -1
+    found = baselines.gain_in_errors(votes, others, truth)
+    assert found == pytest.approx(0.5 / (3**0.5 / 2 / 2))
     # By the weights of the rows, the last one alone counts.
-    assert not baselines.clearly_closer(sizes, others, truth, np.eye(4)[3])
-    assert baselines.clearly_closer(others, np.full((4, 1), np.nan), truth)
+    assert baselines.gain_in_errors(votes, others, truth, np.eye(4)[3]) == -np.inf
+    assert baselines.gain_in_errors(others, np.full((4, 1), np.nan), truth) == np.inf
+    assert baselines.is_closer("knn", votes, others, truth)
+    assert not baselines.is_closer("knn", others, votes, truth)
+    assert not baselines.is_closer("constant", others, others, truth)
+    assert not baselines.is_closer("constant", others, votes, truth)
 
 
 def test_categories_are_neighbors_too():

@@ -2,6 +2,7 @@
 
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +16,10 @@ from modernnca.ensemble.member import Member, Remembered, State, unvalidated
 from modernnca.ensemble.run import Run
 from modernnca.train.loop import History
 
+# Standard errors by which a baseline must be closer. A constant is simpler than
+# networks and needs no margin. But where one class is frequent its labels are as often
+# right, and its probabilities say nothing: so it must be closer, too.
+_MARGINS = {"knn": 1.0, "constant": 0.0}
 _MAX_NUMBERS = 50_000_000  # that k-NN remembers; with more it is not tried
 
 
@@ -100,3 +105,37 @@ def default_baselines(shape: InputShape, n_rows: int) -> list[Member]:
     if n_rows * shape.width > _MAX_NUMBERS:
         return [ConstantMember()]
     return [KNNMember(), ConstantMember()]
+
+
+def gain_in_errors(
+    votes: np.ndarray,
+    others: np.ndarray,
+    values: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> float:
+    """How much closer votes (B, V) are to values than others, in standard errors.
+
+    Of a few rows one more or less is right by chance; a baseline that is better so is
+    not better on others.
+
+    >>> truth, alike = np.zeros((4, 1)), np.ones((4, 1))
+    >>> gain_in_errors(np.array([[0.0], [0.0], [0.0], [2**0.5]]), alike, truth)
+    1.15...
+    """
+    if not np.isfinite(others).all():
+        return np.inf
+    gains = np.square(others - values).sum(1) - np.square(votes - values).sum(1)
+    mean = np.average(gains, weights=weights)
+    error = np.sqrt(np.average(np.square(gains - mean), weights=weights) / len(gains))
+    return float(mean / error) if error else float(np.sign(mean)) * np.inf
+
+
+def is_closer(
+    kind: str,
+    votes: np.ndarray,
+    others: np.ndarray,
+    values: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> bool:
+    """Whether the votes of a baseline of this kind are closer by its margin."""
+    return gain_in_errors(votes, others, values, weights) > _MARGINS[kind]

@@ -93,8 +93,9 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
     baseline_check: bool = option(
         True,
         FLAG,
-        "Where plain k-NN, or a constant, is better on the validation rows, predict "
-        "with it instead; `baseline_` names it.",
+        "Where plain k-NN, or a constant, is better on the validation rows by its "
+        "score and by its squared errors (k-NN by a standard error), predict with it "
+        "instead; `baseline_` names it.",
     )
     eval_metric: str | Callable = option(
         None,

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from modernnca.core.rows import Examples, concatenate
-from modernnca.ensemble.baselines import default_baselines
+from modernnca.ensemble.baselines import default_baselines, is_closer
 from modernnca.ensemble.calibration import Calibration, fit_calibration
 from modernnca.ensemble.combine import Combiner, fit_combiner
 from modernnca.ensemble.costs import RESERVED, finetuning_ratio
@@ -29,7 +29,7 @@ from modernnca.ensemble.network_member import MIN_FINETUNING, NetworkMember
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.run import Run
 from modernnca.ensemble.side_by_side import n_at_once, one_at_a_time, side_by_side
-from modernnca.table.evaluation import Evaluator, Result, better_result
+from modernnca.table.evaluation import Evaluator, better_result
 from modernnca.table.raw_examples import RawExamples, concatenate_raw
 from modernnca.table.targets import ClassificationTarget
 from modernnca.train.budget import Budget
@@ -220,9 +220,8 @@ def combine_members(
     score = evaluate(_cross_fitted(found, known, evaluate, run))[0]
     if config.baseline_check:
         some = np.arange(0, len(combined), -(-len(combined) // _MAX_BASELINE_ROWS))
-        few, best = evaluate.take(some), evaluate.take(some)(combined[some])
-        asked = known.take(torch.from_numpy(some))
-        better = _better_baseline(best, few, rows, asked, run)
+        few, asked = evaluate.take(some), known.take(torch.from_numpy(some))
+        better = _better_baseline(combined[some], few, rows, asked, run)
         if better is not None:
             trained, baseline = [better.trained], better.trained.member.kind
             combine, combined, evaluate = Combiner.mean(1), better.found.votes[0], few
@@ -315,16 +314,26 @@ class _Baseline(NamedTuple):
 
 
 def _better_baseline(
-    best: Result, evaluate: Evaluator, train: Examples, valid: Examples, run: Run
+    combined: np.ndarray,
+    evaluate: Evaluator,
+    train: Examples,
+    valid: Examples,
+    run: Run,
 ) -> _Baseline | None:
-    """The best baseline, if it is better than `best` on the validation rows."""
-    found = None
+    """The best baseline, if it is better than the members combined (B, V).
+
+    By its score on the validation rows, and by its squared errors.
+    """
+    found, best = None, evaluate(combined)
+    values = valid.values.cpu().numpy()
     for prototype in default_baselines(run.shape, train.n_rows):
         member = copy.deepcopy(prototype)
         history = member.fit(train, valid, run)
         ensemble = Ensemble.remembering([member], Combiner.mean(1), train)
         votes = moments(ensemble, valid.rows)
-        if better_result(result := evaluate(votes.votes[0]), best):
+        own, weights = votes.votes[0], evaluate.weights
+        closer = is_closer(member.kind, own, combined, values, weights)
+        if closer and better_result(result := evaluate(own), best):
             best = result
             found = _Baseline(Trained(prototype, member, history), votes)
     return found
