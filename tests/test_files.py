@@ -18,12 +18,13 @@ TREE = {"a": 1}
 
 
 @posix
-def test_a_file_keeps_its_permissions(tmp_path):
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_file_keeps_its_permissions(mode, tmp_path):
     path = tmp_path / "secret"
     write_tree(path, TREE)
-    path.chmod(0o600)
+    path.chmod(mode)
     write_tree(path, {"a": 2})
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == mode
     assert read_tree(path) == {"a": 2}
 
 
@@ -117,9 +118,11 @@ def test_long_names_can_be_written(tmp_path):
     assert read_tree(path) == TREE
 
 
-def test_a_large_file_that_is_no_model_is_refused_unread(tmp_path):
+@pytest.mark.parametrize("n_bytes", [0, 2**38, 2**63])  # of a header, it says
+def test_a_large_file_that_is_no_model_is_refused_unread(n_bytes, tmp_path):
     path = tmp_path / "sparse"
     with path.open("wb") as file:
+        file.write(n_bytes.to_bytes(8, "little"))
         file.truncate(2**40)
     with pytest.raises(ModelFileError, match="is not a model file"):
         load(path)

@@ -34,6 +34,17 @@ def test_neither_the_table_nor_the_model_is_replaced_by_predictions(shell, table
         assert said.startswith(f"--out would replace '{name}'")
 
 
+@pytest.mark.parametrize("command", ["explain -o", "explain --html", "audit -o"])
+def test_what_is_found_replaces_neither_the_table_nor_the_model(
+    shell, table, command, tmp_path
+):
+    (tmp_path / "m.csv").touch()
+    name, option = command.split()
+    for file in ("good.csv", "m.csv"):
+        said = fails(shell, name, "m.csv", "good.csv", option, file)
+        assert said.startswith(f"--out would replace '{file}'")
+
+
 def test_a_device_or_a_fifo_is_not_replaced(shell, table):
     os.mkfifo("fifo")
     for name in ("/dev/null", "fifo"):
@@ -73,3 +84,25 @@ def test_closed_streams_lose_no_model_and_are_told(table, tmp_path):
     assert done.stderr.splitlines()[-1] == (
         "Error: Standard output is closed; name a file with --out."
     )
+
+
+PRINTS = """
+import os
+from modernnca.cli.closed_streams import open_closed_streams
+open_closed_streams()
+with open("file", "w") as file:
+    print("to nobody", flush=True)
+    for number in (1, 2):
+        os.write(number, b"printed by a library")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_no_file_gets_the_number_of_a_closed_stream(tmp_path):
+    (tmp_path / "prints.py").write_text(PRINTS)
+    run = f"{sys.executable} prints.py <&- >&- 2>&-"
+    done = subprocess.run(
+        run, shell=True, cwd=tmp_path, capture_output=True, timeout=240
+    )
+    assert done.returncode == 0
+    assert (tmp_path / "file").read_text() == ""

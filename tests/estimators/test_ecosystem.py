@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.estimators.models import classifier, regressor
 
 from modernnca import BaselineWarning, ModernNCAClassifier, load
-from modernnca.ensemble import progress
+from modernnca.ensemble import feature_importance, progress
+from modernnca.estimators import estimator
 
 RNG = np.random.RandomState(0)
 X = RNG.randn(200, 5)
@@ -48,6 +50,17 @@ def test_importances_are_of_the_columns_of_the_table():
     assert found["kind"] > found["noise"] >= found["same"] == 0
 
 
+def test_importances_are_of_the_votes_of_the_other_rows():
+    """A row itself would be near wherever its other cells are."""
+    options = {**QUICK, "n_members": 1, "baseline_check": False}
+    model, rows = classifier(**options).fit(X, Y), np.arange(20)
+    (member,) = model.members_
+    expected = member.leave_one_out(torch.from_numpy(rows)).mean
+    query = model._encode(model.rows_.table.take(rows))
+    found = feature_importance._votes_of_others(model.ensemble_, query, rows)
+    torch.testing.assert_close(found.float(), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_validation_rows_may_be_two_arguments():
     one = classifier(**QUICK).fit(X, Y, eval_set=(X[:50], Y[:50]))
     two = classifier(**QUICK).fit(X, Y, X_val=X[:50], y_val=Y[:50])
@@ -77,6 +90,7 @@ def test_a_pipeline_transforms_the_validation_rows():
         scale = StandardScaler()
         pipeline = make_pipeline(scale, model, transform_input=["X_val"])
         pipeline.fit(X * 1000, Y, X_val=X[:50] * 1000, y_val=Y[:50])
+    assert pipeline[-1].held_out_.index.tolist() == [*range(200, 250)]
     plain = classifier(**QUICK, refit="none")
     x = StandardScaler().fit_transform(X * 1000)
     plain.fit(x, Y, X_val=x[:50], y_val=Y[:50])
@@ -230,6 +244,16 @@ def test_torch_compiles_nothing_while_the_clock_runs(monkeypatch):
         assert imported == expected
     resolve.import_ahead(classifier(optimizer="lbfgs"))
     assert imported == ["torch._dynamo"] * 2
+
+
+def test_the_clock_of_a_fit_starts_after_what_is_imported(monkeypatch):
+    order, budget = [], estimator.Budget
+    monkeypatch.setattr(estimator, "import_ahead", lambda _: order.append("imports"))
+    monkeypatch.setattr(
+        estimator, "Budget", lambda limit: order.append("clock") or budget(limit)
+    )
+    classifier(**QUICK, time_limit=100).fit(X, Y)
+    assert order == ["imports", "clock"]
 
 
 def test_skops_stores_a_model():

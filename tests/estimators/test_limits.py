@@ -106,9 +106,10 @@ def test_a_forest_may_vote_alone(time_limit):
     assert model.fit_report_.left_out == ()
 
 
-def test_one_of_two_networks_without_an_epoch_does_not_vote(monkeypatch):
+@pytest.mark.parametrize("number", [0, 1])  # the first is always begun
+def test_one_of_two_networks_without_an_epoch_does_not_vote(number, monkeypatch):
     def cut(part, *_):
-        return part.but(budget=part.budget.first(0)) if part.number == 1 else part
+        return part.but(budget=part.budget.first(0)) if part.number == number else part
 
     monkeypatch.setattr(fitting, "_timed", cut)
     quick = {"max_epochs": 3, "n_members": 2, "time_limit": 1000, "random_state": 0}
@@ -126,6 +127,22 @@ def test_a_settled_model_is_told_what_it_lacks(monkeypatch):
         model = regressor(**quick).fit(X, Y)
     assert len(set(model.member_weights_)) == 1
     assert model.validation_score_ is None
+
+
+@pytest.mark.parametrize(
+    ("refit", "step", "part"),
+    [
+        ("remember", "_share_of_finetuning", "fine-tuning"),
+        ("full", "_refit", "retraining on all rows"),
+    ],
+)
+def test_a_last_step_without_time_is_told(refit, step, part, monkeypatch):
+    monkeypatch.setattr(fitting, step, lambda *_: None)
+    quick = {"max_epochs": 2, "n_members": 1, "time_limit": 1000, "random_state": 0}
+    quick |= {"baseline_check": False, "refit": refit}
+    with pytest.warns(TimeLimitWarning, match=f"left out: {part}"):
+        model = regressor(**quick).fit(X, Y)
+    assert model.fit_report_.left_out == (part,)
 
 
 def test_there_is_time_for_as_much_as_it_costs():

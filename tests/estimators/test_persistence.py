@@ -343,6 +343,49 @@ def test_any_text_in_the_place_of_the_tree_is_refused(text, saved):
         load(saved)
 
 
+PART = b'"tree": {"dtype": "%s", "shape": [2], "data_offsets": [0, 2]}'
+HEADERS = {
+    "a deep nest": b"[" * 100_000,
+    "a list": b"[]",
+    "a number": b"3",
+    "no facts": b"{}",
+    "a part that is a number": b'{"__metadata__": {}, "tree": 3}',
+    "no digest": b'{"__metadata__": {}, %s}' % (PART % b"U8"),
+    "an unknown dtype": b'{"__metadata__": {"digest": "", "signature": ""}, %s}'
+    % (PART % b"F8_E5M2"),
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+def test_any_header_is_refused_in_a_sentence(header, tmp_path):
+    path = tmp_path / "m"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + b"{}")
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        load(path, key="secret")
+
+
+def test_a_file_longer_than_it_says_is_refused_unread(saved):
+    os.truncate(saved, 2**40)
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        load(saved)
+
+
+def test_an_array_without_numbers_has_no_more_rows_than_the_file_has_bytes(tmp_path):
+    write_tree(tmp_path / "m", {"a": torch.empty(10**15, 0)})
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        read_tree(tmp_path / "m")
+
+
+def test_an_array_that_the_tree_does_not_name_is_refused(tmp_path):
+    text = torch.frombuffer(bytearray(b'{"__dict__": []}'), dtype=torch.uint8)
+    tensors = {"0": torch.zeros(3), "tree": text}
+    facts = {"kind": "modernnca", "digest": _tree_file._digest(tensors)}
+    with (tmp_path / "m").open("wb") as file:
+        _tree_file._write_tensors(file, tensors, facts)
+    with pytest.raises(ModelFileError, match="does not name each of its arrays"):
+        read_tree(tmp_path / "m")
+
+
 def test_an_array_stands_at_one_place(saved):
     """Or a small file could name a large array a million times."""
     part = torch.zeros(3)
@@ -370,11 +413,13 @@ CHANGES = {
     "half keys": ((*MEMBER, "keys"), lambda t: t.half()),
     "NaN keys": ((*MEMBER, "keys"), lambda t: t / 0),
     "fewer keys": ((*MEMBER, "keys"), lambda t: t[:-1]),
+    "keys of another width": ((*MEMBER, "keys"), lambda t: t[:, :-1]),
     "a million blocks": ((*MEMBER, "config", "n_blocks"), 10**6),
     "a huge number": ((*MEMBER, "config", "dim"), 10**400),
     "a million frequencies": ((*MEMBER, "config", "n_frequencies"), 10**6),
     "another shape of rows": ((*MEMBER, "shape", 0), 9),
     "no cooling": ((*MEMBER, "cooling"), 0),
+    "a negative cooling": ((*MEMBER, "cooling"), -1.0),  # far rows would vote most
     "no temperature": ((*MEMBER, "weights", "log_temperature"), lambda t: t - 1e4),
     "another width of values": (
         ("ensemble", "remembered", "values"),
@@ -383,6 +428,7 @@ CHANGES = {
     "values beyond shares": (("ensemble", "remembered", "values"), lambda t: -t),
     "negative weights": (("ensemble", "remembered", "weights"), -torch.ones(60)),
     "zero weights": (("ensemble", "remembered", "weights"), torch.zeros(60)),
+    "NaN weights of rows": (("weights",), torch.full((60,), np.nan).double()),
     "a negative outlier threshold": (("ensemble", "outlier_threshold"), -1.0),
     "a wide dtype": (("preparation", "target", "dtype"), "<U100000000"),
     "classes twice": (("preparation", "target", "classes"), ["no", "no"]),
@@ -419,3 +465,14 @@ def test_what_a_file_declares_is_checked_before_it_is_built(change, saved):
     with pytest.raises(ModelFileError, match="does not describe a model"):
         load(saved)
     assert time.monotonic() - began < 5
+
+
+def test_a_row_of_a_regressor_votes_with_one_number(tmp_path):
+    """Of a second one, no prediction would tell."""
+    path = tmp_path / "m"
+    regressor(**QUICK, dim=8).fit(FRAME, numbers_of(FRAME)).save(path)
+    tree = read_tree(path)
+    deep(tree, ("ensemble", "remembered", "values"), lambda t: torch.cat([t, t], 1))
+    write_tree(path, tree)
+    with pytest.raises(ModelFileError, match="values has the shape"):
+        load(path)

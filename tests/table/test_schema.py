@@ -74,6 +74,13 @@ def test_numbers_in_text_form_are_numbers_unless_they_are_codes():
     assert check(["1", "2"], [3]).tolist() == [3]
 
 
+def test_a_column_listed_as_numbers_may_hold_anything_else_besides():
+    cells = ["29.85", "ask us", "1,889.5", " ", "no contract"]
+    assert kind(cells) == "category"
+    found = check(cells, cells, numerical_features=["a"])
+    np.testing.assert_array_equal(found, [29.85, np.nan, 1889.5, np.nan, np.nan])
+
+
 def test_numbers_that_come_as_text_at_prediction_are_read():
     found = check([1, 2], ["3", " ", "1,430"])
     np.testing.assert_array_equal(found, [3, np.nan, 1430])

@@ -43,6 +43,7 @@ CRAFTED = [
     ('"op_code":4', '"op_code":"x"'),
     ('"param_value_internal":', '"param_value_internal":1e9,"x":'),
     ('"values":[', '"values":["high",'),
+    ('"values":[', '"values":[1e999],"x":['),  # it would be the best for ever
 ]
 
 
@@ -84,6 +85,22 @@ def test_a_full_disk_is_told_with_the_file_and_loses_no_trial(tmp_path, monkeypa
             searched(tmp_path)
     assert path.read_bytes() == before
     assert searched(tmp_path)[:3] == expected
+
+
+def test_a_disk_that_is_full_for_a_moment_fails_no_trial(tmp_path, monkeypatch):
+    """What cannot be recorded did not happen: the trial is run again."""
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    def reporting(at, report):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            report(1, 0.5)
+
+    with pytest.raises(StoreError, match="No space left"):
+        search(reporting, SPACE, trials=1, storage=tmp_path)
+    assert [state for _, _, _, state, _ in searched(tmp_path, trials=1)] == ["done"]
 
 
 def test_present_options_without_a_score_are_told(tmp_path, monkeypatch):

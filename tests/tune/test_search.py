@@ -309,6 +309,8 @@ def test_a_place_where_processes_die_is_given_up(tmp_path):
         "The process running this trial died 2 times."
     }
     assert all((trial.settings["x"] > 0) == (trial in died) for trial in found.trials)
+    begun = [float(x) for x in lines_of(log)]
+    assert {begun.count(trial.settings["x"]) for trial in died} == {2}  # once more
 
 
 def test_an_executor_here_is_the_search_itself(tmp_path):

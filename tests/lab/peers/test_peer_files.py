@@ -89,6 +89,17 @@ def test_a_forest_of_other_columns_is_rejected(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("column", [-1, 3])
+def test_a_tree_that_tests_a_column_beyond_the_row_is_rejected(column, tmp_path):
+    X, path = np.random.RandomState(0).randn(60, 3), tmp_path / "m"
+    settings = {"n_estimators": 3}
+    model = peer("random-forest").build("binclass", seed=0, settings=settings)
+    model.fit(X, X[:, 0] > 0).save(path)
+    changed(path, lambda tree: tree["model"]["nodes"]["feature"].fill_(column))
+    with pytest.raises(ModelFileError, match="feature index is out of range"):
+        load(path)
+
+
 def test_a_network_larger_than_its_file_is_not_built(path):
     for change in ({"n_layers": 10**6}, {"d_layer": 10**6}):
         changed(path, lambda tree, change=change: tree["settings"].update(change))
