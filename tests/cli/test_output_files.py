@@ -22,7 +22,7 @@ def test_the_table_is_not_replaced_by_the_model(shell, table):
     os.symlink(table, "soft.csv")
     for name in ("good.csv", "./good.csv", "hard.csv", "soft.csv"):
         assert fails(shell, "fit", "good.csv", *FIT, "-o", name) == (
-            "--out would replace 'good.csv', which is read; name another file."
+            "The output would replace 'good.csv', which is read; name another."
         )
     assert table.read_bytes() == before
 
@@ -31,7 +31,7 @@ def test_neither_the_table_nor_the_model_is_replaced_by_predictions(shell, table
     assert shell("fit", "good.csv", *FIT, "-o", "m.csv").exit_code == 0
     for name in ("good.csv", "m.csv"):
         said = fails(shell, "predict", "m.csv", "good.csv", "-o", name)
-        assert said.startswith(f"--out would replace '{name}'")
+        assert said.startswith(f"The output would replace '{name}'")
 
 
 @pytest.mark.parametrize("command", ["explain -o", "explain --html", "audit -o"])
@@ -42,7 +42,7 @@ def test_what_is_found_replaces_neither_the_table_nor_the_model(
     name, option = command.split()
     for file in ("good.csv", "m.csv"):
         said = fails(shell, name, "m.csv", "good.csv", option, file)
-        assert said.startswith(f"--out would replace '{file}'")
+        assert said.startswith(f"The output would replace '{file}'")
 
 
 def test_a_device_or_a_fifo_is_not_replaced(shell, table):

@@ -38,7 +38,7 @@ def check_output(path: Path, *, inputs: Iterable[Path] = ()) -> None:
     for given in inputs:
         if path.exists() and given.exists() and path.samefile(given):
             raise ValueError(
-                f"--out would replace {str(given)!r}, which is read; name another file."
+                f"The output would replace {str(given)!r}, which is read; name another."
             )
     if not place.parent.is_dir():
         raise FileNotFoundError(

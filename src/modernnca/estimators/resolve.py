@@ -63,7 +63,7 @@ def check_arguments(model: Any) -> None:
     """Check the arguments that are not options of the config."""
     _check("time_limit", model.time_limit, POSITIVE, optional=True)
     flag = Number(0, integer=True, also=(True, False))
-    _check("verbose", _plain_flag(model.verbose), flag, optional=True)
+    _check("verbose", model.verbose, flag, optional=True)
     _check_kinds(model)
     whole = isinstance(model.random_state, int) or hasattr(
         model.random_state, "__index__"
@@ -78,10 +78,6 @@ def check_arguments(model: Any) -> None:
             "class_weight is for classification; leave it at None for regression "
             f"(got {model.class_weight!r}) or use sample_weight."
         )
-
-
-def _plain_flag(value: Any) -> Any:
-    return bool(value) if isinstance(value, np.bool_) else value
 
 
 def _check_kinds(model: Any) -> None:
