@@ -11,6 +11,7 @@ error), or never. baseline_margin.md has the results.
 
 import math
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pandas as pd
 
@@ -20,7 +21,7 @@ from modernnca.ensemble import baselines
 ALWAYS, CLEARLY, NEVER = "if better at all", "if clearly better", "never"
 MARGINS = {
     ALWAYS: {"knn": -math.inf, "constant": -math.inf},
-    CLEARLY: dict(baselines._MARGINS),
+    CLEARLY: dict(baselines.MARGINS),
     NEVER: {"knn": math.inf, "constant": math.inf},
 }
 
@@ -32,8 +33,8 @@ def trials(table: Table) -> Iterator[tuple[str, Scores]]:
     scores: Scores = {}
     for label, margins in MARGINS.items():
         if not scores or scores["answer"] in ("knn", "constant"):
-            baselines._MARGINS.update(margins)
-            model = table.fit(preset="default")
+            with patch.dict(baselines.MARGINS, margins):
+                model = table.fit(preset="default")
             X, _ = table.parts[2]
             asked = model.predict if table.regression else model.predict_proba
             scores = {**table.score(asked(X)), "answer": model.baseline_ or "networks"}
@@ -51,7 +52,8 @@ def report(records: pd.DataFrame) -> None:
         print(f"- {label}: a baseline answers in {n_baseline} of {len(own)} fits")
     rules = dict.fromkeys((CLEARLY, NEVER), ALWAYS)
     print()
-    print(ratios(records[changed], rules, title=f"over {ALWAYS}", by=["dataset"]))
+    some = records[changed] if changed.any() else records
+    print(ratios(some, rules, title=f"over {ALWAYS}", by=["dataset"]))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def test_where_k_nn_is_better_it_is_used(tmp_path):
 
 def test_k_nn_must_be_clearly_better(monkeypatch):
     y = X[:, 0] + X[:, 1] / 10 + X[:, 2] / 100
-    monkeypatch.setitem(baselines._MARGINS, "knn", 1e9)
+    monkeypatch.setitem(baselines.MARGINS, "knn", 1e9)
     assert regressor(**LAZY, temperature=100.0).fit(X, y).baseline_ is None
 
 

@@ -19,7 +19,7 @@ from modernnca.train.loop import History
 # Standard errors by which a baseline must be closer. A constant is simpler than
 # networks and needs no margin. But where one class is frequent its labels are as often
 # right, and its probabilities say nothing: so it must be closer, too.
-_MARGINS = {"knn": 1.0, "constant": 0.0}
+MARGINS = {"knn": 1.0, "constant": 0.0}
 _MAX_NUMBERS = 50_000_000  # that k-NN remembers; with more it is not tried
 
 
@@ -138,4 +138,4 @@ def is_closer(
     weights: np.ndarray | None = None,
 ) -> bool:
     """Whether the votes of a baseline of this kind are closer by its margin."""
-    return gain_in_errors(votes, others, values, weights) > _MARGINS[kind]
+    return gain_in_errors(votes, others, values, weights) > MARGINS[kind]
