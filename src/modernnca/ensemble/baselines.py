@@ -16,10 +16,6 @@ from modernnca.ensemble.member import Member, Remembered, State, unvalidated
 from modernnca.ensemble.run import Run
 from modernnca.train.loop import History
 
-# Standard errors by which a baseline must be closer. A constant is simpler than
-# networks and needs no margin. But where one class is frequent its labels are as often
-# right, and its probabilities say nothing: so it must be closer, too.
-MARGINS = {"knn": 1.0, "constant": 0.0}
 _MAX_NUMBERS = 50_000_000  # that k-NN remembers; with more it is not tried
 
 
@@ -128,14 +124,3 @@ def gain_in_errors(
     mean = np.average(gains, weights=weights)
     error = np.sqrt(np.average(np.square(gains - mean), weights=weights) / len(gains))
     return float(mean / error) if error else float(np.sign(mean)) * np.inf
-
-
-def is_closer(
-    kind: str,
-    votes: np.ndarray,
-    others: np.ndarray,
-    values: np.ndarray,
-    weights: np.ndarray | None = None,
-) -> bool:
-    """Whether the votes of a baseline of this kind are closer by its margin."""
-    return gain_in_errors(votes, others, values, weights) > MARGINS[kind]

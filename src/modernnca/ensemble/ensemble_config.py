@@ -94,8 +94,14 @@ class EnsembleConfig(MethodConfig, TrainingConfig):
         True,
         FLAG,
         "Where plain k-NN, or a constant, is better on the validation rows by its "
-        "score and by its squared errors (k-NN by a standard error), predict with it "
-        "instead; `baseline_` names it.",
+        "score and by its squared errors, predict with it instead; `baseline_` names "
+        "it.",
+    )
+    baseline_margin: float = option(
+        1.0,
+        Number(float("-inf"), also=(float("-inf"), float("inf"))),
+        "Standard errors by which the squared errors of k-NN must be less than those "
+        "of the networks; -inf: by the score alone.",
     )
     eval_metric: str | Callable = option(
         None,

@@ -10,7 +10,11 @@ import numpy as np
 import torch
 
 from modernnca.core.rows import Examples, concatenate
-from modernnca.ensemble.baselines import default_baselines, is_closer
+from modernnca.ensemble.baselines import (
+    ConstantMember,
+    default_baselines,
+    gain_in_errors,
+)
 from modernnca.ensemble.calibration import Calibration, fit_calibration
 from modernnca.ensemble.combine import Combiner, fit_combiner
 from modernnca.ensemble.costs import RESERVED, finetuning_ratio
@@ -331,9 +335,12 @@ def _better_baseline(
         history = member.fit(train, valid, run)
         ensemble = Ensemble.remembering([member], Combiner.mean(1), train)
         votes = moments(ensemble, valid.rows)
-        own, weights = votes.votes[0], evaluate.weights
-        closer = is_closer(member.kind, own, combined, values, weights)
-        if closer and better_result(result := evaluate(own), best):
+        own, margin = votes.votes[0], run.config.baseline_margin
+        gain = gain_in_errors(own, combined, values, evaluate.weights)
+        # A constant is simpler than networks and needs no margin. But where one class
+        # is frequent its labels are as often right, and its probabilities say nothing.
+        needed = min(margin, 0.0) if isinstance(member, ConstantMember) else margin
+        if gain > needed and better_result(result := evaluate(own), best):
             best = result
             found = _Baseline(Trained(prototype, member, history), votes)
     return found
