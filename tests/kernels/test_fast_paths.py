@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
+from modernnca.core import row_sum
 from modernnca.core.distances import DISTANCES, euclidean, manhattan
 from modernnca.core.losses import LOSSES, log_loss, missed_probability, squared_error
 from modernnca.core.network import InputShape, Network, NetworkConfig, embed_rows
@@ -183,6 +184,15 @@ def test_sums_of_rows_equal_products_with_one_hots(weighted):
     factor = torch.randn(30, 4, dtype=torch.float64, generator=generator)
     (gradient,) = torch.autograd.grad(ours, table, factor)
     torch.testing.assert_close(gradient, picks.T @ factor)
+
+
+def test_long_and_short_indices_are_sorted_alike(monkeypatch):
+    index = torch.randint(50, (400,), generator=torch.Generator().manual_seed(0))
+    order, starts = row_sum._sort_rows(index, 53)
+    monkeypatch.setattr(row_sum, "_MAX_DIGITS", 52)
+    others = row_sum._sort_rows(index, 53)
+    assert torch.equal(order, others[0])
+    assert torch.equal(starts, others[1])
 
 
 def test_a_padding_row_adds_nothing_and_gets_no_gradient():

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
+
+_MAX_DIGITS = 2**16  # numbers that numpy sorts so
 
 
 class _SumRows(torch.autograd.Function):
@@ -37,14 +40,11 @@ class _SumRows(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         index, weights = ctx.saved_tensors
         (gradient,) = gradients
-        flat = index.flatten().int()
-        sorted_index, order = flat.sort(stable=True)
-        every_row = torch.arange(ctx.n_rows, device=flat.device, dtype=torch.int32)
-        starts = torch.searchsorted(sorted_index, every_row, out_int32=True)
+        order, starts = _sort_rows(index.flatten(), ctx.n_rows)
         if weights is not None:
             weights = weights.flatten()[order]
         rows = order.div_(index.shape[1], rounding_mode="floor").int()
-        del flat, sorted_index, order  # at a million rows these are large
+        del order  # at a million rows it is large
         summed = embedding_bag(
             rows,
             gradient.contiguous(),
@@ -55,6 +55,21 @@ class _SumRows(torch.autograd.Function):
         if ctx.padding_idx is not None:
             summed[ctx.padding_idx] = 0
         return summed, None, None, None
+
+
+def _sort_rows(index: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
+    """The places of an index (M,), by table row; and where those of each row begin.
+
+    On a CPU, numpy sorts numbers of 16 bits by their digits, ten times as fast.
+    """
+    if index.device.type == "cpu" and n_rows <= _MAX_DIGITS:
+        numbers = index.numpy().astype(np.uint16)
+        order = torch.from_numpy(np.argsort(numbers, kind="stable"))
+        counts = torch.from_numpy(np.bincount(numbers, minlength=n_rows))
+        return order, (counts.cumsum(0) - counts).int()
+    sorted_index, order = index.int().sort(stable=True)
+    every_row = torch.arange(n_rows, device=index.device, dtype=torch.int32)
+    return order, torch.searchsorted(sorted_index, every_row, out_int32=True)
 
 
 def sum_rows(
