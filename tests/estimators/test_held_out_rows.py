@@ -69,3 +69,17 @@ def test_trials_do_not_let_validation_rows_vote(monkeypatch):
     assert [refit for refit, _ in fitted] == ["none", "none", "remember"]
     assert fitted[0][1] < fitted[2][1]
     assert model.best_score_ < 0.8
+
+
+@pytest.mark.parametrize("given", ["nothing", "rows", "times"])
+def test_only_rows_drawn_at_random_may_vote_on_each_other(monkeypatch, given):
+    runs, combine = [], estimator.combine_members
+
+    def spy(*args):
+        runs.append(args[-1])
+        return combine(*args)
+
+    monkeypatch.setattr(estimator, "combine_members", spy)
+    model = regressor(**QUICK, time_column=0 if given == "times" else None)
+    model.fit(X, Y, eval_set=(X[90:], Y[90:]) if given == "rows" else None)
+    assert [run.drawn for run in runs] == [given == "nothing"]

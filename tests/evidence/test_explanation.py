@@ -217,3 +217,26 @@ def test_the_frame_has_a_line_for_each_neighbor(model):
         assert same.all()
     near = frame[[f"{name} (part)" for name in X.columns]].to_numpy().sum(1)
     np.testing.assert_allclose(near, frame["distance"], rtol=1e-5, atol=1e-5)
+
+
+def test_what_sets_a_rare_class_apart_is_important():
+    # Rows of the table differ most in columns with long tails, which say nothing.
+    rng = np.random.RandomState(0)
+    table = pd.DataFrame(np.exp(2 * rng.randn(600, 3)), columns=["a", "b", "c"])
+    table["sign"] = rng.randn(600)
+    rare = table["sign"].to_numpy() > 1.8
+    model = ModernNCAClassifier(preset="fast", max_epochs=20, random_state=0)
+    found = model.fit(table, rare).explain(table[:50])
+    assert found.mean_importances[3] > 0.6
+    chosen = found._explainer._others(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
+    assert (rare[found._explainer.remembered.index[chosen]].mean(1) == [1, 0, 1]).all()
+    np.testing.assert_array_equal(chosen[0], chosen[2])  # whoever else is asked for
+
+
+def test_numbers_far_from_the_vote_are_what_it_is_compared_with():
+    y = X["income"].to_numpy()
+    model = ModernNCARegressor(preset="fast", **OPTIONS).fit(X, y)
+    explainer = model.explain(X[:1])._explainer
+    far = model.preparation_.target.encode(y)[explainer.remembered.index]
+    chosen = explainer._others(np.array([[far.max()], [far.min()]]))
+    assert far[chosen[0]].mean() < far.mean() < far[chosen[1]].mean()

@@ -28,7 +28,12 @@ from modernnca.ensemble.joint_training import (
     group_members,
 )
 from modernnca.ensemble.member import Member
-from modernnca.ensemble.moments import Moments, moments
+from modernnca.ensemble.moments import (
+    Moments,
+    can_leave_out,
+    moments,
+    moments_without_self,
+)
 from modernnca.ensemble.network_member import MIN_FINETUNING, NetworkMember
 from modernnca.ensemble.preparation import Part, Preparation, prepare
 from modernnca.ensemble.run import Run
@@ -213,9 +218,8 @@ def combine_members(
     valid = valid.sample(n_asked, run.seeds[0])
     evaluate = _evaluator(valid, run)
     rows, known = (_as_validated(part.encoded, run) for part in (train, valid))
-    members = [each.member for each in trained]
-    ensemble = Ensemble.remembering(members, Combiner.mean(len(members)), rows)
-    found, combine = moments(ensemble, known.rows), ensemble.combine
+    found = _validation_votes([each.member for each in trained], rows, known, run)
+    combine = Combiner.mean(len(trained))
     if config.combine == "weighted":
         values, classes = known.values.cpu().numpy(), known.values.shape[1] > 1
         combine = fit_combiner(found.votes, values, classification=classes)
@@ -248,9 +252,28 @@ def _all_alike(
     if valid is not None and math.isinf(run.budget.left()):
         valid = valid.sample(_MAX_COMBINED_ROWS, run.seeds[0])
         rows, known = (_as_validated(part.encoded, run) for part in (train, valid))
-        ensemble = Ensemble.remembering([t.member for t in kept], combine, rows)
-        held_out = _held_out(moments(ensemble, known.rows), valid, combine, run)
+        found = _validation_votes([each.member for each in kept], rows, known, run)
+        held_out = _held_out(found, valid, combine, run)
     return Combined(kept, combine, score=score, held_out=held_out)
+
+
+def _validation_votes(
+    members: list[Member], train: Examples, valid: Examples, run: Run
+) -> Moments:
+    """The votes on validation rows.
+
+    If these were drawn at random they also vote on each other, as on new rows in the
+    end. Others may have more in common with each other than new rows with them.
+    """
+    combine = Combiner.mean(len(members))
+    together = run.drawn and run.config.refit != "none" and can_leave_out(members)
+    if not together:
+        ensemble = Ensemble.remembering(members, combine, train)
+        return moments(ensemble, valid.rows)
+    both = concatenate(train, valid)
+    ensemble = Ensemble.remembering(members, combine, both)
+    places = torch.arange(train.n_rows, both.n_rows, device=valid.rows.device)
+    return moments_without_self(ensemble, places)
 
 
 def _held_out(found: Moments, valid: Part, combine: Combiner, run: Run) -> HeldOut:
@@ -333,8 +356,7 @@ def _better_baseline(
     for prototype in default_baselines(run.shape, train.n_rows):
         member = copy.deepcopy(prototype)
         history = member.fit(train, valid, run)
-        ensemble = Ensemble.remembering([member], Combiner.mean(1), train)
-        votes = moments(ensemble, valid.rows)
+        votes = _validation_votes([member], train, valid, run)
         own, margin = votes.votes[0], run.config.baseline_margin
         gain = gain_in_errors(own, combined, values, evaluate.weights)
         # A constant is simpler than networks and needs no margin. But where one class

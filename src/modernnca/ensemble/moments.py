@@ -3,17 +3,20 @@
 Shapes: K members, B queries, V numbers in a vote.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from modernnca.core.rows import Rows
+from modernnca.core.softnn import Votes
 from modernnca.ensemble.combine import Combiner
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.ensemble import Ensemble
-from modernnca.ensemble.member import Member
+from modernnca.ensemble.member import Member, Remembered
+from modernnca.memory.memory import Memory
 
 
 class Moments(NamedTuple):
@@ -26,21 +29,63 @@ class Moments(NamedTuple):
 def moments(ensemble: Ensemble, query: Rows) -> Moments:
     """The moments of the vote of each member, in one pass over the remembered rows."""
     with torch.inference_mode():
-        found = [_vote(member, ensemble, query) for member in ensemble.members]
+        found = [
+            _moments_of(
+                member,
+                ensemble.remembered,
+                lambda member: member.vote(query),
+                lambda member, memory: memory.vote(member.embed(query), query.origin),
+            )
+            for member in ensemble.members
+        ]
+    return _stack(found)
+
+
+def moments_without_self(ensemble: Ensemble, rows: Tensor) -> Moments:
+    """The same of some remembered rows, by their numbers (B,), without their own vote.
+
+    Every member must be able to leave a row out (`can_leave_out`).
+    """
+    with torch.inference_mode():
+        found = [
+            _moments_of(
+                member,
+                ensemble.remembered,
+                lambda member: member.leave_one_out(rows),
+                lambda member, memory: memory.leave_one_out(rows),
+            )
+            for member in ensemble.members
+        ]
+    return _stack(found)
+
+
+def can_leave_out(members: Iterable[Member]) -> bool:
+    """Whether all these members can leave a row out of its own vote."""
+    return all(
+        type(member).leave_one_out is not Member.leave_one_out for member in members
+    )
+
+
+def _moments_of(
+    member: Member,
+    remembered: Remembered,
+    vote: Callable[[Any], Any],
+    vote_of: Callable[[EmbeddingMember, Memory], Votes],
+) -> tuple[Tensor, Tensor]:
+    """The vote of a member (B, V), and that for the squared target (B,)."""
+    values = remembered.values
+    if values.shape[1] > 1 or not isinstance(member, EmbeddingMember):
+        mean = vote(member).mean
+        return mean, mean[:, 0].square()
+    both = torch.cat([values, values.square()], 1)
+    memory = member.memory_of(member.keys_, remembered._replace(values=both))
+    mean = vote_of(member, memory).mean
+    return mean[:, :1], mean[:, 1]
+
+
+def _stack(found: list[tuple[Tensor, Tensor]]) -> Moments:
     parts = zip(*found, strict=True)
     return Moments(*(torch.stack(part).double().cpu().numpy() for part in parts))
-
-
-def _vote(member: Member, ensemble: Ensemble, query: Rows) -> tuple[Tensor, Tensor]:
-    """The vote of a member (B, V), and that for the squared target (B,)."""
-    remembered = ensemble.remembered
-    if remembered.values.shape[1] > 1 or not isinstance(member, EmbeddingMember):
-        mean = member.vote(query).mean
-        return mean, mean[:, 0].square()
-    both = torch.cat([remembered.values, remembered.values.square()], 1)
-    memory = member.memory_of(member.keys_, remembered._replace(values=both))
-    mean = memory.vote(member.embed(query), query.origin).mean
-    return mean[:, :1], mean[:, 1]
 
 
 class Uncertainty(NamedTuple):

@@ -36,6 +36,7 @@ class Run:
     shape: InputShape  # of an encoded row
     seeds: Sequence[int]  # one for each member
     evaluate: Evaluate | None = None  # None: nothing is validated
+    drawn: bool = False  # the validation rows were drawn at random from all
     number: int = 0  # of the member
     n_members: int = 1
     stage: str = "fit"  # or "refit"

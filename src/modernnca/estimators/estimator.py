@@ -203,6 +203,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             prep = prepare(kept, held_out, config, self._task, seeds[0])
             train, valid = prep.part(kept, device), prep.part(held_out, device)
             run = self._start(device, budget, config, prep, seeds, train)
+            run = run.but(drawn=eval_set is None and config.time_column is None)
             members = self._unfitted_members(config, len(kept))
             members, train, valid, run = within_time(members, train, valid, run)
             trained = fit_members(members, train, valid, run)

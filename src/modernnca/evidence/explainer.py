@@ -20,7 +20,8 @@ from modernnca.table.read import RawTable, missing_in
 from modernnca.table.schema import conform
 
 _N_PAIRS = 4096  # pairs of rows that are split at a time
-_N_BACKGROUND = 32  # remembered rows that stand for all
+_N_BACKGROUND = 32  # remembered rows that stand for all with other targets
+_N_CANDIDATES = 4096  # remembered rows of which these are chosen
 
 
 class Counterfactuals(NamedTuple):
@@ -142,24 +143,36 @@ class Explainer:
         parts[far] = np.where(used > 0, np.inf, 0.0)
         return parts
 
-    def importances(self, rows: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    def importances(self, found: Neighbors, shares: np.ndarray) -> np.ndarray:
         """How much each column made the neighbors near, (B, P), out of 1.
 
-        It is how much farther the rows of the table are on average in a column than
-        the neighbors by their shares are.
+        It is how much farther rows with other targets are in a column, on average,
+        than the neighbors by their shares are.
         """
         self.require_rows("The importance of columns")
-        n_remembered = len(self.remembered.index)
-        step = max(1, n_remembered // _N_BACKGROUND)
-        background = np.arange(0, n_remembered, step)[:_N_BACKGROUND]
-        everyone = np.repeat(background[None], len(rows), axis=0)
-        far = self._parts(everyone).mean(1)  # (B, P)
+        far = self._parts(self._others(found.votes)).mean(1)  # (B, P)
         total = shares.sum(1, keepdims=True)
         weights = shares / np.where(total > 0, total, 1.0)
-        near = (self._parts(rows) * weights[..., None]).sum(1)
+        near = (self._parts(found.rows) * weights[..., None]).sum(1)
         gained = (far - near).clip(min=0)
         total = gained.sum(1, keepdims=True)
         return gained / np.where(total > 0, total, 1.0)
+
+    def _others(self, votes: np.ndarray) -> np.ndarray:
+        """Some remembered rows (B, K) for votes (B, V), the more of them the more their
+        targets differ from the vote; the same for the same vote.
+        """
+        values = self.ensemble.remembered.values
+        step = -(-len(values) // _N_CANDIDATES)
+        some = values[::step].cpu().numpy()  # (C, V)
+        if some.shape[1] > 1:  # how little of the vote is for the class of the row
+            differ = 1 - votes[:, some.argmax(1)]
+        else:
+            differ = np.abs(votes.reshape(-1, 1) - some[:, 0])
+        sums = differ.clip(1e-9).cumsum(1)  # (B, C)
+        shares = (np.arange(_N_BACKGROUND) + 0.5) / _N_BACKGROUND
+        places = [np.searchsorted(each, shares * each[-1]) for each in sums]
+        return step * np.array(places).reshape(len(votes), _N_BACKGROUND)
 
     def counterfactuals(self, found: Neighbors, n_neighbors: int) -> Counterfactuals:
         """The nearest rows of another class, or of a number one deviation away."""

@@ -65,10 +65,10 @@ class Explanation:
     def importances(self) -> np.ndarray:
         """How much each column made the neighbors near, (B, P), out of 1.
 
-        By how much the neighbors, by their shares, are nearer in a column than rows of
-        the table are on average.
+        By how much the neighbors, by their shares, are nearer in a column than rows
+        with other targets are.
         """
-        return self._explainer.importances(self._found.rows, self.shares)
+        return self._explainer.importances(self._found, self.shares)
 
     @property
     def mean_importances(self) -> np.ndarray:
