@@ -64,15 +64,21 @@ _SPLIT: dict[Distance, Between] = {
 
 
 def split_distances(
-    member: Member, one: Rows, other: Rows, places: np.ndarray
+    member: Member,
+    one: Rows,
+    other: Rows,
+    places: np.ndarray,
+    n_steps: int = N_STEPS,
 ) -> CellParts | None:
     """Split the distances of a member between the rows of `one` and `other`.
 
-    `places` (N,) are the numbers of the remembered rows that `other` are. None if the
-    member has no distances.
+    `places` (N,) are the numbers of the remembered rows that `other` are; `n_steps` are
+    those of the quadrature. None if the member has no distances.
     """
     for kind, split in SPLITS.items():
         if isinstance(member, kind):
+            if kind is NetworkMember:
+                return _split_network(member, one, other, n_steps)
             return split(member, one, other)
     return _split_by_exchange(member, one, other, places)
 
@@ -88,14 +94,17 @@ def completed(parts: Tensor, distances: Tensor, offsets: Tensor) -> CellParts:
     return CellParts(parts + share * missed[:, None], distances, offsets, missed)
 
 
-def _split_network(member: Member, one: Rows, other: Rows) -> CellParts:
+def _split_network(
+    member: Member, one: Rows, other: Rows, n_steps: int = N_STEPS
+) -> CellParts:
     """Integrated gradients from the first layer on."""
     assert isinstance(member, NetworkMember)
     network, distance = member.network_, member.rule().distance
     with evaluating(network):
         first, second = network.first_layer(one), network.first_layer(other)
         ends = [network.blocks(each).double() for each in (first, second)]
-        direction = _mean_gradient(network, _SPLIT[distance], first, second)
+        between = _SPLIT[distance]
+        direction = _mean_gradient(network, between, first, second, n_steps)
         parts = network.cell_products(direction, one)
         parts = (parts - network.cell_products(direction, other)).double()
     distances = _between(distance, *ends)
@@ -112,12 +121,12 @@ def _split_network(member: Member, one: Rows, other: Rows) -> CellParts:
 
 
 def _mean_gradient(
-    network: Network, between: Between, first: Tensor, second: Tensor
+    network: Network, between: Between, first: Tensor, second: Tensor, n_steps: int
 ) -> Tensor:
     """The mean gradient (N, D) of what is split, from `second` to `first`."""
     straight = isinstance(network.blocks, torch.nn.Identity)
     exact = straight and between is not _SPLIT[cosine]
-    nodes, weights = np.polynomial.legendre.leggauss(1 if exact else N_STEPS)
+    nodes, weights = np.polynomial.legendre.leggauss(1 if exact else n_steps)
     end, total = network.blocks(second).detach(), torch.zeros_like(first)
     with torch.enable_grad():
         for node, weight in zip(nodes, weights, strict=True):
