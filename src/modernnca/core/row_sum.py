@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
@@ -63,9 +62,9 @@ def _sort_rows(index: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
     On a CPU, numpy sorts numbers of 16 bits by their digits, ten times as fast.
     """
     if index.device.type == "cpu" and n_rows <= _MAX_DIGITS:
-        numbers = index.numpy().astype(np.uint16)
-        order = torch.from_numpy(np.argsort(numbers, kind="stable"))
-        counts = torch.from_numpy(np.bincount(numbers, minlength=n_rows))
+        numbers = index.numpy().astype("uint16")
+        counts = torch.bincount(index, minlength=n_rows)
+        order = torch.from_numpy(numbers.argsort(kind="stable"))
         return order, (counts.cumsum(0) - counts).int()
     sorted_index, order = index.int().sort(stable=True)
     every_row = torch.arange(n_rows, device=index.device, dtype=torch.int32)

@@ -202,8 +202,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             seeds = draw_seeds(rng)
             prep = prepare(kept, held_out, config, self._task, seeds[0])
             train, valid = prep.part(kept, device), prep.part(held_out, device)
-            run = self._start(device, budget, config, prep, seeds, train)
-            run = run.but(drawn=eval_set is None and config.time_column is None)
+            run = self._start(device, budget, config, prep, seeds, train, eval_set)
             members = self._unfitted_members(config, len(kept))
             members, train, valid, run = within_time(members, train, valid, run)
             trained = fit_members(members, train, valid, run)
@@ -225,6 +224,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
         prep: Preparation,
         seeds: Sequence[int],
         validated: Part,
+        eval_set: Any,
     ) -> Run:
         """What the members may know about this fit."""
         warn_if_unencoded(self, config, encoded=prep.shape.encode_numbers)
@@ -239,6 +239,7 @@ class BaseModernNCA(EvidenceMixin, TransformerMixin, BaseEstimator):
             prep.shape,
             seeds,
             evaluate=prep.evaluator(validated.raw, config.eval_metric),
+            drawn=eval_set is None and config.time_column is None,
             callbacks=tuple(self.callbacks or ()),
             checkpoint_dir=None if folder is None else Path(folder),
             verbose=if_it_takes_long() if self.verbose is None else bool(self.verbose),
