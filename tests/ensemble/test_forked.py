@@ -29,6 +29,14 @@ CPU = torch.device("cpu")
 HERE = os.getpid()
 
 
+@pytest.fixture(autouse=True)
+def no_process_is_left():
+    """Others than those that were there before, such as a pool of another test."""
+    before = set(psutil.Process().children())
+    yield
+    assert not set(psutil.Process().children()) - before
+
+
 def where():
     return os.getpid(), torch.get_num_threads()
 
@@ -61,7 +69,6 @@ def test_what_is_not_forkable_runs_here():
 def test_what_a_process_loses_is_done_here(lost):
     tasks = [lambda: "mine", lost]
     assert side_by_side(tasks, CPU, Budget(), forkable=[0, 1]) == ["mine", "done here"]
-    assert not psutil.Process().children()
 
 
 def test_an_error_is_raised():
@@ -72,7 +79,6 @@ def test_an_error_is_raised():
         side_by_side([lambda: 1, fail], CPU, Budget(), forkable=[0, 1])
     with pytest.raises(ValueError, match="no"):
         side_by_side([fail, lambda: time.sleep(60)], CPU, Budget(), forkable=[0, 1])
-    assert not psutil.Process().children()
 
 
 def test_a_process_without_a_sign_of_life_is_given_up(monkeypatch):
@@ -81,7 +87,6 @@ def test_a_process_without_a_sign_of_life_is_given_up(monkeypatch):
     began = time.monotonic()
     assert ForkedTasks({0: lambda: 1}, Budget()).collect() == {}
     assert time.monotonic() - began < 20
-    assert not psutil.Process().children()
 
 
 def test_without_processes_all_is_done_here(monkeypatch):

@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine
 from tests.estimators.models import classifier, regressor
 from tests.estimators.tables import classes_of, mixed_table, numbers_of
 
-from modernnca import ModelFileError, ModernNCAClassifier, load
+from modernnca import ModelFileError, load
 from modernnca._tree_file import read_tree, write_tree
 from modernnca.ensemble import mixture
 from modernnca.ensemble.forest_member import ForestMember
@@ -123,7 +123,8 @@ def test_later_rows_do_not_vote():
 def test_a_baseline_has_no_forest():
     rng = np.random.RandomState(0)
     noise = rng.randn(60, 3)
-    model = ModernNCAClassifier(n_members=2, max_epochs=1, random_state=0)
+    by_score = {"baseline_margin": -np.inf}
+    model = classifier(n_members=2, max_epochs=1, random_state=0, **by_score)
     model.fit(noise, rng.rand(60) < 0.1)
     assert model.baseline_ is not None
     assert len(model.members_) == 1

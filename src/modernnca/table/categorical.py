@@ -89,19 +89,19 @@ def loses_levels(cells: np.ndarray) -> bool:
     return n_cells - sum(own) > _MAX_LOST * n_cells
 
 
-def are_codes(cells: np.ndarray) -> bool:
-    """Return whether nearly all cells are single words with a digit in them.
+def are_recurring_codes(cells: np.ndarray) -> bool:
+    """Return whether nearly all cells are single words with a digit, and some recur.
 
     Such texts (tail numbers, postcodes) name things, and spelling tells little of them.
 
-    >>> are_codes(np.array(["N14228", "N668DN", None], dtype=object))
+    >>> are_recurring_codes(np.array(["N14228", "N668DN", "N14228", None, "N668DN"]))
     True
-    >>> are_codes(np.array(["route 66", "sedan"], dtype=object))
+    >>> are_recurring_codes(np.array(["route 66", "sedan"] * 2))
     False
     """
     texts = [text.strip() for text in set(cells) - {None}]
     n_codes = sum(_CODE.fullmatch(text) is not None for text in texts)
-    return n_codes >= _MIN_CODES * len(texts)
+    return n_codes >= _MIN_CODES * len(texts) and len(learn_grouped(cells).own) > 1
 
 
 CATEGORICAL_ENCODINGS: dict[str, Callable[[np.ndarray], Levels]] = {

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from modernnca.errors import TableError
-from modernnca.table.categorical import are_codes, loses_levels
+from modernnca.table.categorical import are_recurring_codes, loses_levels
 from modernnca.table.identifiers import is_identifier
 from modernnca.table.read import (
     RawTable,
@@ -146,7 +146,7 @@ def _learn_column(name: str, cells: np.ndarray, reading: Reading | None) -> Colu
     reading = find_reading(cells)
     if reading is not None:
         return Column(name, reading.kind, held, reading)
-    is_text = loses_levels(cells) and not are_codes(cells)
+    is_text = loses_levels(cells) and not are_recurring_codes(cells)
     return Column(name, "text" if is_text else "category", held)
 
 
