@@ -24,13 +24,12 @@ from modernnca.table.targets import Task
 
 _METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "rmse"}
 _MIN_BATCH, _MAX_BATCH, _MAX_BATCH_OF_PATIENCE = 32, 256, 1024
-# Steps, least and most epochs of a schedule; with few rows at most so many epochs, for
-# more of them learn by heart (experiments/fewer_steps.md).
-_SCHEDULES: dict[Task, tuple[int, int, int, int]] = {
-    "classification": (600, 10, 40, 20),
-    "regression": (1000, 14, 60, 40),
+# Steps, least and most epochs of a schedule; and the most with up to so many rows, for
+# more of them learn few rows by heart (experiments/fewer_steps.md).
+_SCHEDULES: dict[Task, tuple[int, int, int, int, int]] = {
+    "classification": (600, 10, 40, 20, 1200),
+    "regression": (1000, 14, 60, 40, 1600),
 }
-_FEW_ROWS, _MANY_ROWS = 1200, 2400  # between these the most epochs grow
 _EPOCHS_OF_PATIENCE = 200
 _TORCH_OPTIMIZERS = ("sgd", "lbfgs")
 # What the options of a time column may be without one.
@@ -194,9 +193,9 @@ def _n_epochs(n_rows: int, config: ModernNCAConfig, task: Task) -> int:
     """How long to train: so many steps, but neither too few epochs nor too many."""
     if math.isfinite(config.patience):
         return _EPOCHS_OF_PATIENCE
-    n_steps, least, most, few = _SCHEDULES[task]
-    share = (n_rows - _FEW_ROWS) / (_MANY_ROWS - _FEW_ROWS)
-    most = round(few + min(max(share, 0.0), 1.0) * (most - few))
+    n_steps, least, most, few, few_rows = _SCHEDULES[task]
+    share = min(max(n_rows / few_rows - 1, 0.0), 1.0)  # of the way to twice as many
+    most = round(few + share * (most - few))
     n_epochs = round(n_steps * config.batch_size / max(n_rows, 1))
     return min(max(n_epochs, least), most)
 
