@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from tests.lab.bench.made_tables import make_frame, make_parquet_folder
 
@@ -62,6 +63,16 @@ def test_a_target_that_is_no_column_is_named(tmp_path):
 def test_a_damaged_table_is_named(tmp_path):
     folder = make_parquet_folder(tmp_path)
     (folder / "data.parquet").write_bytes(b"PAR1 not so")
+    with pytest.raises(TableError, match=r"Cannot read .*data.parquet.*; repair the"):
+        read(folder)
+
+
+def test_damage_that_pandas_does_not_expect_is_named(tmp_path):
+    folder = make_parquet_folder(tmp_path)
+    table = pq.read_table(folder / "data.parquet")
+    told = table.schema.metadata[b"pandas"]  # what pandas wrote about the columns
+    told = {b"pandas": told.replace(b"pandas_type", b"pandas_tyqe")}
+    pq.write_table(table.replace_schema_metadata(told), folder / "data.parquet")
     with pytest.raises(TableError, match=r"Cannot read .*data.parquet.*; repair the"):
         read(folder)
 
