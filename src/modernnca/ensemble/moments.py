@@ -15,7 +15,7 @@ from modernnca.core.softnn import Votes
 from modernnca.ensemble.combine import Combiner
 from modernnca.ensemble.embedding_member import EmbeddingMember
 from modernnca.ensemble.ensemble import Ensemble
-from modernnca.ensemble.member import Member, Remembered
+from modernnca.ensemble.member import Member
 from modernnca.memory.memory import Memory
 
 
@@ -28,17 +28,13 @@ class Moments(NamedTuple):
 
 def moments(ensemble: Ensemble, query: Rows) -> Moments:
     """The moments of the vote of each member, in one pass over the remembered rows."""
-    with torch.inference_mode():
-        found = [
-            _moments_of(
-                member,
-                ensemble.remembered,
-                lambda member: member.vote(query),
-                lambda member, memory: memory.vote(member.embed(query), query.origin),
-            )
-            for member in ensemble.members
-        ]
-    return _stack(found)
+
+    def ask(member: Any, memory: Memory | None) -> Any:
+        if memory is None:
+            return member.vote(query)
+        return memory.vote(member.embed(query), query.origin)
+
+    return _ask_each(ensemble, ask)
 
 
 def moments_without_self(ensemble: Ensemble, rows: Tensor) -> Moments:
@@ -46,17 +42,11 @@ def moments_without_self(ensemble: Ensemble, rows: Tensor) -> Moments:
 
     Every member must be able to leave a row out (`can_leave_out`).
     """
-    with torch.inference_mode():
-        found = [
-            _moments_of(
-                member,
-                ensemble.remembered,
-                lambda member: member.leave_one_out(rows),
-                lambda member, memory: memory.leave_one_out(rows),
-            )
-            for member in ensemble.members
-        ]
-    return _stack(found)
+
+    def ask(member: Any, memory: Memory | None) -> Any:
+        return (member if memory is None else memory).leave_one_out(rows)
+
+    return _ask_each(ensemble, ask)
 
 
 def can_leave_out(members: Iterable[Member]) -> bool:
@@ -66,24 +56,23 @@ def can_leave_out(members: Iterable[Member]) -> bool:
     )
 
 
-def _moments_of(
-    member: Member,
-    remembered: Remembered,
-    vote: Callable[[Any], Any],
-    vote_of: Callable[[EmbeddingMember, Memory], Votes],
-) -> tuple[Tensor, Tensor]:
-    """The vote of a member (B, V), and that for the squared target (B,)."""
-    values = remembered.values
-    if values.shape[1] > 1 or not isinstance(member, EmbeddingMember):
-        mean = vote(member).mean
-        return mean, mean[:, 0].square()
-    both = torch.cat([values, values.square()], 1)
-    memory = member.memory_of(member.keys_, remembered._replace(values=both))
-    mean = vote_of(member, memory).mean
-    return mean[:, :1], mean[:, 1]
-
-
-def _stack(found: list[tuple[Tensor, Tensor]]) -> Moments:
+def _ask_each(
+    ensemble: Ensemble, ask: Callable[[Member, Memory | None], Votes]
+) -> Moments:
+    """The votes of the members; of a memory of the squared targets beside, if any."""
+    remembered, found = ensemble.remembered, []
+    is_number = remembered.values.shape[1] == 1
+    if is_number:
+        squares = remembered.values.square()
+        both = remembered._replace(values=torch.cat([remembered.values, squares], 1))
+    with torch.inference_mode():
+        for member in ensemble.members:
+            if is_number and isinstance(member, EmbeddingMember):
+                mean = ask(member, member.memory_of(member.keys_, both)).mean
+                found.append((mean[:, :1], mean[:, 1]))
+            else:
+                mean = ask(member, None).mean
+                found.append((mean, mean[:, 0].square()))
     parts = zip(*found, strict=True)
     return Moments(*(torch.stack(part).double().cpu().numpy() for part in parts))
 
